@@ -1,0 +1,52 @@
+/** How a refused value is described: what was expected, what came, what to do. */
+
+/** The JSON kind of a value in one word. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The kind of JSON that a string holds when it was encoded twice, else null. */
+export function encodedTwice(value: unknown): 'object' | 'array' | null {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return null;
+  try {
+    return isRecord(JSON.parse(value)) ? 'object' : 'array';
+  } catch {
+    return null;
+  }
+}
+
+/** `expected …, got …`, with the remedy where the mistake is a usual one. */
+export function expected(what: string, value: unknown): string {
+  if (value === undefined) return `missing, expected ${what}`;
+  const twice = encodedTwice(value);
+  if (twice !== null) {
+    return `expected ${what}, got a string that holds a JSON ${twice} (encoded twice): give the ${twice} itself, without the quotes around it`;
+  }
+  return `expected ${what}, got ${kindOf(value)}`;
+}
+
+/** `expected` for a text field: a number or boolean only lacks its quotes. */
+export function expectedText(what: string, value: unknown): string {
+  const kind = kindOf(value);
+  const unquoted = kind === 'number' || kind === 'boolean';
+  return unquoted ? `expected ${what}, got ${kind}: write it in quotes` : expected(what, value);
+}
+
+/** `expected` for a number field: a number in quotes is named as such. */
+export function expectedNumber(what: string, value: unknown): string {
+  const quoted = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value));
+  return quoted ? `expected ${what}, got a string: write the number without quotes` : expected(what, value);
+}
+
+/** Characters as people count them (code points), the API's measure for metadata. */
+export function lengthOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
