@@ -59,7 +59,7 @@ export interface OpenedSession {
 export type Posting =
   | { kind: 'message'; key: string; input: InputMessage[] }
   | { kind: 'tool_result'; turn_id: string; call_id: string; result: ToolResult }
-  | { kind: 'cancel' };
+  | { kind: 'cancel'; key: string };
 
 /**
  * What became of a posting.
@@ -70,7 +70,7 @@ export type Posting =
  */
 export interface PostOutcome {
   kind: Posting['kind'];
-  /** The call key, the message key, or 'cancel'. */
+  /** The call key, or the posting's own key. */
   key: string;
   outcome: 'accepted' | 'unwanted' | 'still_required' | 'refused';
   detail?: string;

@@ -105,7 +105,7 @@ export function owed(actions: readonly RequiredAction[] | null | undefined): Owe
       result.calls.push({
         turn_id: action.turn_id,
         call_id: action.call_id,
-        name: String(action.name ?? ''),
+        name: action.name ?? '',
         arguments: action.arguments,
       });
     } else {

@@ -51,15 +51,17 @@ function marker(missing: number, total: number): string {
   return `\n[cut: ${missing} of ${total} bytes left out]`;
 }
 
+// oxlint-disable-next-line no-control-regex -- control characters are exactly what is to be found
+const BLANKS = /[\s\u0000-\u001F\u007F-\u009F]+/g;
+
 /** One line of at most `max` characters for people: control characters and white space folded. */
 export function oneLine(text: string, max: number): string {
   // Only the beginning is looked at: arguments may be megabytes.
-  // eslint-disable-next-line no-control-regex
-  const folded = wellFormed(text.slice(0, max * 8))
-    .replace(/[\s\u0000-\u001F\u007F-\u009F]+/g, ' ')
-    .trim();
+  const beginning = text.slice(0, max * 8);
+  const folded = wellFormed(beginning).replace(BLANKS, ' ').trim();
   const points = Array.from(folded);
-  return points.length <= max && text.length <= max * 8 ? folded : `${points.slice(0, max - 1).join('')}…`;
+  const whole = points.length <= max && beginning.length === text.length;
+  return whole ? folded : `${points.slice(0, max - 1).join('')}…`;
 }
 
 /** `text` as literal text inside markdown. */

@@ -1,0 +1,33 @@
+/**
+ * Named places between two durable facts, where a test may stop the process. In production nothing listens and a
+ * fault point is one comparison. `HOLDFAST_FAULT` arms them in a worker process (see `src/worker/faults.ts`).
+ */
+export const FAULT_POINTS = [
+  'session.before_create',
+  'session.created',
+  'stream.opened',
+  'input.posted',
+  'item.seen',
+  'follow.before_return',
+  'tool.before_fence',
+  'tool.after_fence',
+  'tool.after_effect',
+  'tool.before_return',
+  'result.before_post',
+  'result.posted',
+  'turn.ended',
+] as const;
+export type FaultPoint = (typeof FAULT_POINTS)[number];
+
+type Listener = (point: FaultPoint) => void;
+let listener: Listener | null = null;
+
+/** Passes a named place. Does nothing unless a test listens. */
+export function faultPoint(point: FaultPoint): void {
+  listener?.(point);
+}
+
+/** Sets the one listener, or removes it with null. */
+export function onFaultPoint(next: Listener | null): void {
+  listener = next;
+}

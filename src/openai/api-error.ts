@@ -1,0 +1,164 @@
+/**
+ * One error class for everything the Agents API may answer, with the one thing that callers need to know: what to
+ * do next. Built on the HTTP status first, since codes differ between servers (agents-api.md 5.7, 12).
+ */
+import { APIConnectionError, APIError } from 'openai';
+
+/**
+ * - `unauthorized`, `invalid`: final, a retry changes nothing until somebody acts.
+ * - `not_found`: the thing is gone, or never was.
+ * - `conflict`: the state does not allow it now: read it, then decide.
+ * - `unavailable`: worth a retry later; `retryAfterMs` when the server said when.
+ */
+export type ApiErrorKind = 'unauthorized' | 'invalid' | 'not_found' | 'conflict' | 'unavailable';
+
+/** Codes of 429 and 403 that time does not cure (agents-api.md 2.2). */
+const FINAL_CODES = new Set([
+  'insufficient_quota',
+  'usage_limit_exceeded',
+  'billing_not_active',
+  'credit_balance_exhausted',
+  'project_spend_limit_exceeded',
+  'organization_spend_limit_exceeded',
+  'organization_usage_limit_exceeded',
+]);
+const MAX_RETRY_AFTER_MS = 10 * 60_000;
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly kind: ApiErrorKind;
+  /** HTTP status; null when there was no answer. */
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly param: string | null;
+  /** The server's `x-request-id`, for its support. */
+  readonly requestId: string | null;
+  readonly retryAfterMs: number | null;
+  /** The server's own sentence, without secrets; empty for a rejected key, which servers like to echo. */
+  readonly detail: string;
+
+  constructor(fields: {
+    kind: ApiErrorKind;
+    status: number | null;
+    code: string | null;
+    param: string | null;
+    requestId: string | null;
+    retryAfterMs: number | null;
+    detail: string;
+    doing: string;
+  }) {
+    super(sentence(fields));
+    this.kind = fields.kind;
+    this.status = fields.status;
+    this.code = fields.code;
+    this.param = fields.param;
+    this.requestId = fields.requestId;
+    this.retryAfterMs = fields.retryAfterMs;
+    this.detail = fields.detail;
+  }
+
+  /** True when the same request may succeed later. */
+  get retryable(): boolean {
+    return this.kind === 'unavailable';
+  }
+}
+
+/**
+ * Turns whatever the client threw into an ApiError. `doing` names the request in words, for the message.
+ * An abort by our own signal is not an API error and comes back as it is.
+ */
+export function toApiError(error: unknown, doing: string): unknown {
+  if (error instanceof ApiError) return error;
+  if (isConnectionFailure(error)) {
+    return new ApiError({
+      kind: 'unavailable',
+      status: null,
+      code: null,
+      param: null,
+      requestId: null,
+      retryAfterMs: null,
+      detail: connectionDetail(error),
+      doing,
+    });
+  }
+  if (!(error instanceof APIError) || error.status === undefined) return error;
+  const status = Number(error.status);
+  const code = typeof error.code === 'string' ? error.code : null;
+  const kind = kindOf(status, code);
+  const body: unknown = error.error;
+  const message =
+    typeof body === 'object' && body !== null && 'message' in body && typeof body.message === 'string'
+      ? body.message
+      : '';
+  return new ApiError({
+    kind,
+    status,
+    code,
+    param: typeof error.param === 'string' ? error.param : null,
+    requestId: error.requestID ?? null,
+    retryAfterMs: retryAfter(error.headers),
+    detail: kind === 'unauthorized' ? '' : redact(message).slice(0, 500),
+    doing,
+  });
+}
+
+/** No answer, or one that broke off or was no JSON: fetch throws a TypeError with a cause for a cut body. */
+function isConnectionFailure(error: unknown): boolean {
+  if (error instanceof APIConnectionError || error instanceof SyntaxError) return true;
+  return error instanceof TypeError && error.cause !== undefined;
+}
+
+function kindOf(status: number, code: string | null): ApiErrorKind {
+  if (status === 401 || status === 403) return 'unauthorized';
+  if (status === 404) return 'not_found';
+  if (status === 409) return 'conflict';
+  if (status === 429) return code !== null && FINAL_CODES.has(code) ? 'invalid' : 'unavailable';
+  if (status === 408 || status >= 500) return 'unavailable';
+  return 'invalid';
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date; capped, so that a wrong value cannot park a task. */
+function retryAfter(headers: Headers | undefined): number | null {
+  const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN);
+  if (Number.isFinite(ms) && ms >= 0) return Math.min(ms, MAX_RETRY_AFTER_MS);
+  const value = headers?.get('retry-after');
+  if (value === null || value === undefined) return null;
+  const seconds = Number(value);
+  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : null;
+}
+
+/** Removes what looks like a key or a bearer token from a server's sentence (I11). */
+export function redact(text: string): string {
+  return text
+    .replace(/\b(sk|rk|pk|sess)-[A-Za-z0-9_*-]{6,}/g, '[redacted]')
+    .replace(/\bBearer\s+\S+/gi, 'Bearer [redacted]');
+}
+
+/** The system's error code of a failed connection, which names no secret; the message may hold a URL. */
+function connectionDetail(error: unknown): string {
+  for (let e: unknown = error, depth = 0; e instanceof Error && depth < 5; e = e.cause, depth++) {
+    if ('code' in e && typeof e.code === 'string') return e.code;
+  }
+  return error instanceof Error ? error.name : 'unknown';
+}
+
+function sentence(fields: {
+  kind: ApiErrorKind;
+  status: number | null;
+  code: string | null;
+  param: string | null;
+  requestId: string | null;
+  detail: string;
+  doing: string;
+}): string {
+  const { kind, status, code, param, requestId, detail, doing } = fields;
+  if (status === null) return `${doing}: the Agents API did not answer (${detail})`;
+  const remedy =
+    kind === 'unauthorized'
+      ? ': the API key was refused; check OPENAI_API_KEY, its scopes (api.agents.read, api.agents.write) and its project'
+      : `: ${detail || 'no message'}`;
+  const facts = [code && `code ${code}`, param && `param ${param}`, requestId && `request ${requestId}`];
+  const known = facts.filter(Boolean).join(', ');
+  return `${doing}: HTTP ${status}${remedy}${known ? ` (${known})` : ''}`;
+}

@@ -1,0 +1,361 @@
+/**
+ * Follows one root turn until the workflow has something to decide.
+ *
+ *   open the stream → post → read session and turn → decide, or listen and read again
+ *
+ * The stream is opened before anything is posted and before anything is read (I6), so nothing falls between. It
+ * only says *when* to look; what is owed and how the turn stands comes from reads (I5, I7). A stream that ends,
+ * breaks or falls silent is opened anew and everything is read again; nothing is concluded from it. Reads may be
+ * stale: what would be final or would post again needs a second one some time later (I4).
+ */
+import { faultPoint } from '../faults/fault-point.ts';
+import type { FollowInput, FollowOutput, FollowReason, PostOutcome } from '../protocol/activities.ts';
+import { callKey, owed, type Owed, type PlannedCall, type RequiredCall } from '../protocol/calls.ts';
+import { firstTurnAfter, isRoot, isTerminal, messageText, sessionEnd } from '../protocol/outcome.ts';
+import { Progress, type ProgressView } from '../protocol/progress.ts';
+import { Unconfirmed } from '../protocol/unconfirmed.ts';
+import type { Session, SessionEvent, Turn } from '../protocol/wire.ts';
+import type { AgentsApi } from './agents-api.ts';
+import { ApiError, redact } from './api-error.ts';
+import { deliver } from './deliver.ts';
+import { EventFeed } from './event-feed.ts';
+import type { Log } from './log.ts';
+import { sleep } from './sleep.ts';
+import { readEndedTurn } from './turn-report.ts';
+
+/** Calls that belong together may appear one by one: how long to wait for the rest, unless the turn waits. */
+const GATHER_MS = 2000;
+const GATHER_READ_MS = 200;
+/** Between the two reads after which a posted result counts as not taken, or a message as lost. */
+const SPACED_READ_MS = 3000;
+const FIRST_REREAD_MS = 300;
+const MAX_REREAD_MS = 15_000;
+const REOPEN_PAUSES_MS = [0, 100, 250, 500, 1000, 2000, 5000];
+
+/** What a follower shows while it runs: bounded in size, a hint only. */
+export interface FollowView extends ProgressView {
+  session: string | null;
+  turn: string | null;
+  turn_id: string | null;
+  reconnects: number;
+}
+
+export interface FollowOptions {
+  api: AgentsApi;
+  log: Log;
+  /** Aborted by cancellation; the follower then throws its reason. */
+  signal: AbortSignal;
+  /** Aborted when the worker shuts down: the follower returns `handover`. */
+  handover: AbortSignal;
+  /** Decides about a new call: arguments, policy. */
+  plan: (call: RequiredCall) => Promise<PlannedCall>;
+  view: (view: FollowView) => void;
+  /** Silence after which a stream counts as dead. */
+  silenceMs: number;
+  /** After this time the follower returns `handover`. */
+  maxMs: number;
+}
+
+/** Runs one follower to its end. Throws ApiError when a request failed in a way that this attempt cannot mend. */
+export async function followTurn(input: FollowInput, options: FollowOptions): Promise<FollowOutput> {
+  const follower = new TurnFollower(input, options);
+  try {
+    return await follower.run();
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === 'not_found') {
+      return follower.output('session_gone', { error: { code: error.code, message: error.message } });
+    }
+    throw error;
+  }
+}
+
+class TurnFollower {
+  readonly #input: FollowInput;
+  readonly #options: FollowOptions;
+  readonly #started = Date.now();
+  readonly #progress = new Progress();
+  readonly #known: Set<string>;
+  readonly #unconfirmed: Unconfirmed;
+  readonly #messages = new Map<
+    string,
+    { text: string; input: FollowInput['messages'][number]['input']; since: number }
+  >();
+  readonly #posted: PostOutcome[] = [];
+  readonly #confirmed: string[] = [];
+  readonly #requiredAgain: string[] = [];
+  readonly #planned = new Map<string, PlannedCall>();
+  #turnId: string | null;
+  #turnStatus: string | null = null;
+  #sessionStatus: string | null = null;
+  #environmentError: { code: string | null; message: string } | null = null;
+  #others: Owed['others'] = [];
+  #gatherSince: number | null = null;
+  #rereadAt = Infinity;
+  #rereadMs = FIRST_REREAD_MS;
+  /** The stream announced something that no read has shown yet: a read may be older than the event. */
+  #announced = false;
+  #reconnects = -1;
+
+  constructor(input: FollowInput, options: FollowOptions) {
+    this.#input = input;
+    this.#options = options;
+    this.#turnId = input.turn_id;
+    this.#known = new Set(input.known);
+    this.#unconfirmed = new Unconfirmed(input.unconfirmed, SPACED_READ_MS);
+    for (const message of input.messages) this.#trackMessage(message);
+  }
+
+  async run(): Promise<FollowOutput> {
+    const { signal, handover } = this.#options;
+    for (let failures = 0; ; failures++) {
+      const either = AbortSignal.any([signal, handover]);
+      try {
+        await sleep(REOPEN_PAUSES_MS[Math.min(failures, REOPEN_PAUSES_MS.length - 1)] ?? 0, either);
+        this.#reconnects++;
+        const before = this.#progress.view().events;
+        const output = await this.#listen(either);
+        if (output) {
+          faultPoint('follow.before_return');
+          return output;
+        }
+        // A stream that brought something was a good one: the next may be opened at once.
+        if (this.#progress.view().events > before) failures = 0;
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (handover.aborted) return this.output('handover');
+        throw error;
+      }
+    }
+  }
+
+  /** One connection: returns a decision, or null when the stream is to be opened anew. */
+  async #listen(signal: AbortSignal): Promise<FollowOutput | null> {
+    const { api, silenceMs, maxMs } = this.#options;
+    const feed = await EventFeed.open(api, this.#input.session_id, signal);
+    const stop = (): void => feed.nudge();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      faultPoint('stream.opened');
+      await this.#post(signal);
+      let decision = await this.#read(signal);
+      let silentAt = Date.now() + silenceMs;
+      while (!decision) {
+        const endAt = this.#started + maxMs;
+        const item = await feed.next(Math.min(silentAt, this.#rereadAt, endAt) - Date.now());
+        signal.throwIfAborted();
+        if (item.kind === 'ended') {
+          this.#options.log.info('event stream ended, opening it again', { why: item.why });
+          return null;
+        }
+        if (item.kind === 'event') {
+          silentAt = Date.now() + silenceMs;
+          let look = this.#take(item.event);
+          for (let more = feed.poll(); more; more = feed.poll()) look = this.#take(more) || look;
+          if (look) decision = await this.#read(signal);
+        } else if (Date.now() >= endAt) {
+          return this.output('handover');
+        } else if (Date.now() >= silentAt) {
+          // A healthy quiet stream and a dead one look the same from here: replace it.
+          return null;
+        } else {
+          decision = await this.#read(signal);
+        }
+      }
+      return decision;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      feed.close();
+    }
+  }
+
+  /** Posts what has not been posted yet. A repeat after a reconnect finds nothing left to do. */
+  async #post(signal: AbortSignal): Promise<void> {
+    const { api, log } = this.#options;
+    for (const posting of this.#input.postings.slice(this.#posted.length)) {
+      const context = { api, log, signal, sessionId: this.#input.session_id };
+      const outcome = await deliver(context, posting);
+      this.#posted.push(outcome);
+      if (outcome.outcome !== 'accepted') continue;
+      if (posting.kind === 'tool_result') this.#unconfirmed.add(outcome.key);
+      if (posting.kind === 'message') this.#trackMessage(posting);
+    }
+  }
+
+  #trackMessage(message: FollowInput['messages'][number]): void {
+    const text = message.input.map((m) => messageText(m.content)).join('');
+    this.#messages.set(message.key, { text, input: message.input, since: Date.now() });
+  }
+
+  /** Takes an event; true when it is a reason to read the session and the turn. */
+  #take(event: SessionEvent): boolean {
+    if (!this.#progress.add(event)) return false;
+    if (event.item) faultPoint('item.seen');
+    let look = false;
+    if (event.session) {
+      this.#sessionStatus = event.session.status;
+      look = event.session.status !== 'in_progress';
+    } else if (event.turn) {
+      // Another agent's turn decides nothing (I7, R11).
+      if (isRoot(event.turn)) look = this.#takeTurn(event.turn);
+    } else if (event.item?.type === 'function_call') {
+      // Not a reason to run anything (I5), but a call may be due whose event was lost.
+      this.#lookWithin(500);
+    } else if (event.environment) {
+      const { status, error } = event.environment;
+      if (status === 'failed' || status === 'expired') {
+        this.#environmentError = {
+          code: error?.code ?? status,
+          message: redact(error?.message ?? `environment ${status}`),
+        };
+        look = true;
+      }
+    } else if (event.type === 'error') {
+      look = true;
+    } else if (!event.type.startsWith('agent.') && this.#progress.firstSight(event.type)) {
+      this.#options.log.info('unknown event type', { event_type: event.type });
+    }
+    if (look) {
+      this.#announced = true;
+      this.#rereadMs = FIRST_REREAD_MS;
+    } else if (event.session) {
+      this.#announced = false;
+    }
+    this.#show();
+    return look;
+  }
+
+  #takeTurn(turn: Turn): boolean {
+    if (this.#turnId !== null && turn.id !== this.#turnId) return false;
+    if (this.#turnId === null && turn.id === this.#input.after_turn_id) return false;
+    this.#turnId ??= turn.id;
+    this.#turnStatus = turn.status;
+    return isTerminal(turn);
+  }
+
+  /** Reads session and turn, then decides. Null: go on listening. */
+  async #read(signal: AbortSignal): Promise<FollowOutput | null> {
+    const { api } = this.#options;
+    const { session_id } = this.#input;
+    this.#rereadAt = Infinity;
+    const [session, turn] = await Promise.all([
+      api.getSession(session_id, signal),
+      this.#turnId === null ? this.#findTurn(signal) : api.getTurn(session_id, this.#turnId, signal),
+    ]);
+    this.#turnId ??= turn?.id ?? null;
+    this.#turnStatus = turn?.status ?? null;
+    this.#sessionStatus = session.status;
+    this.#show();
+    return this.#decide(session, turn, signal);
+  }
+
+  async #findTurn(signal: AbortSignal): Promise<Turn | null> {
+    const turns = await this.#options.api.newestTurns(this.#input.session_id, 20, signal);
+    return firstTurnAfter(turns, this.#input.after_turn_id);
+  }
+
+  async #decide(session: Session, turn: Turn | null, signal: AbortSignal): Promise<FollowOutput | null> {
+    if (turn && isTerminal(turn)) return this.#ended(turn, signal);
+    const end = sessionEnd(session);
+    if (end)
+      return this.output(end, {
+        error: session.error ? { code: null, message: redact(session.error) } : null,
+      });
+    if (this.#environmentError) return this.output('environment_failed', { error: this.#environmentError });
+
+    const due = owed(session.required_actions);
+    this.#others = due.others;
+    const required = new Set(due.calls.map(callKey));
+    const settled = this.#unconfirmed.settle(required, Date.now());
+    this.#confirmed.push(...settled.confirmed);
+    this.#requiredAgain.push(...settled.requiredAgain);
+    for (const call of due.calls) {
+      const key = callKey(call);
+      if (this.#known.has(key) || this.#planned.has(key)) continue;
+      this.#planned.set(key, await this.#options.plan(call));
+      this.#turnId ??= call.turn_id;
+    }
+
+    if (this.#requiredAgain.length > 0) return this.output('blocked');
+    const asksForUs = this.#planned.size > 0;
+    const waitsForKnown = session.status === 'requires_action' && due.calls.length + due.others.length > 0;
+    const unsure = this.#unconfirmed.size > 0;
+    if (asksForUs || (waitsForKnown && !unsure)) {
+      this.#gatherSince ??= Date.now();
+      const gathered = Date.now() - this.#gatherSince >= GATHER_MS;
+      // `waiting` says that no further call will come before we answer; without a turn only time tells.
+      if (turn?.status === 'waiting' || gathered) return this.output(asksForUs ? 'calls' : 'blocked');
+      this.#lookWithin(GATHER_READ_MS);
+      return null;
+    }
+    this.#gatherSince = null;
+    const doubtful = session.status === 'idle' || unsure || !turn || this.#announced;
+    if (doubtful) await this.#doubt(session, turn, signal);
+    return null;
+  }
+
+  /** The snapshots do not fit together: they may be stale (R14). Look again, later and later. */
+  async #doubt(session: Session, turn: Turn | null, signal: AbortSignal): Promise<void> {
+    const quick = this.#unconfirmed.size > 0;
+    this.#lookWithin(quick ? SPACED_READ_MS : this.#rereadMs);
+    if (!quick) this.#rereadMs = Math.min(this.#rereadMs * 2, MAX_REREAD_MS);
+    if (turn || session.status !== 'idle') return;
+    for (const [key, message] of this.#messages) {
+      if (Date.now() - message.since < SPACED_READ_MS) continue;
+      // Accepted, and yet neither a turn nor an item: the first may have been consumed without effect. Once only.
+      this.#messages.delete(key);
+      this.#options.log.warn('a message had no effect, posting it once more', { key });
+      const event = { type: 'agent.session.input.message' as const, input: message.input };
+      await this.#options.api.postEvent(this.#input.session_id, event, `${key}-2`, signal);
+    }
+  }
+
+  async #ended(turn: Turn, signal: AbortSignal): Promise<FollowOutput> {
+    faultPoint('turn.ended');
+    const { api } = this.#options;
+    const { session_id } = this.#input;
+    const { report, userTexts } = await readEndedTurn(api, session_id, turn.id, signal);
+    this.#confirmed.push(...this.#unconfirmed.settleAll());
+    this.#others = [];
+    const landed = [...this.#messages]
+      .filter(([, message]) => userTexts.includes(message.text))
+      .map(([key]) => key);
+    const newer = this.#messages.size > landed.length ? await api.newestTurns(session_id, 20, signal) : [];
+    return this.output('ended', {
+      turn: report,
+      landed,
+      next_turn_id: firstTurnAfter(newer, turn.id)?.id ?? null,
+    });
+  }
+
+  #lookWithin(ms: number): void {
+    this.#rereadAt = Math.min(this.#rereadAt, Date.now() + ms);
+  }
+
+  #show(): void {
+    this.#options.view({
+      session: this.#sessionStatus,
+      turn: this.#turnStatus,
+      turn_id: this.#turnId,
+      reconnects: Math.max(0, this.#reconnects),
+      ...this.#progress.view(),
+    });
+  }
+
+  output(reason: FollowReason, fields: Partial<FollowOutput> = {}): FollowOutput {
+    return {
+      reason,
+      turn_id: this.#turnId,
+      posted: this.#posted,
+      confirmed: this.#confirmed,
+      required_again: this.#requiredAgain,
+      calls: [...this.#planned.values()],
+      waiting: this.#turnStatus === 'waiting' || this.#sessionStatus === 'requires_action',
+      others: this.#others,
+      turn: null,
+      next_turn_id: null,
+      landed: [],
+      error: null,
+      ...fields,
+    };
+  }
+}
