@@ -1,0 +1,331 @@
+/**
+ * A tool as a Temporal activity.
+ *
+ * The fence (I2): SIGKILL before and after an effect look the same to Temporal, and an ordinary heartbeat proves
+ * nothing. So an effect `once` tool is executed only after the server has *acknowledged* a heartbeat that says
+ * `started`, and every later heartbeat keeps it. A loss without `started` means that nothing ran; with it, that
+ * nobody knows.
+ *
+ * How an execution ends, seen from the workflow:
+ *   a result              it returned, or its arguments did not fit
+ *   ToolFailed            it threw; the message is the sentence for the model
+ *   ToolNotStarted        nothing was executed
+ *   ToolOutcomeUnknown    it was started, and how it ends is not known; if it ends later, a signal says so
+ *   ToolShutdown          the worker stopped a repeatable tool, to be run elsewhere
+ */
+import { Context } from '@temporalio/activity';
+import { ActivityNotFoundError } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+
+import { faultPoint } from '../faults/fault-point.ts';
+import { hasStarted, TOOL_FAILURE, TOOL_OUTCOME_SIGNAL, type ToolOutcome } from '../protocol/activities.ts';
+import type { CheckResult, ToolCallInput, ToolResult } from '../protocol/calls.ts';
+import { truncate, wellFormed } from '../protocol/text.ts';
+import { argumentsObject, checkArguments } from './arguments.ts';
+import type { Tool, ToolCall } from './define-tool.ts';
+import { Heartbeats } from './heartbeats.ts';
+import { argumentsDigest } from './plan.ts';
+import { renderOutput, RenderError } from './render.ts';
+import { cancellation, timeLimit, type StopReason } from './stops.ts';
+import { ToolError } from './tool-error.ts';
+
+/** How long a tool may take to stop by itself after its time limit or at shutdown, before its outcome is unknown. */
+const STOP_MS = 1000;
+/** Temporal keeps 4 KiB of a failure's text. */
+const MAX_ERROR_BYTES = 2000;
+
+export interface ToolActivityDeps {
+  idempotencyKey(call: ToolCallInput): string;
+  /** Reads the arguments of a pending call again, when they were too large for history. */
+  readArguments(call: ToolCallInput, signal: AbortSignal): Promise<unknown>;
+  /** Limit of a rendered result. */
+  maxOutputBytes: number;
+  /** Whether the errors of tools are written to this worker's log, which may show what they hold. */
+  logToolErrors: boolean;
+}
+
+type Args = Record<string, unknown> | null;
+
+/** The activity function of a tool. */
+export function toolActivity(
+  tool: Tool,
+  deps: ToolActivityDeps,
+): (args: Args, call: ToolCallInput) => Promise<ToolResult | CheckResult> {
+  return async (args, call) => {
+    const run = new ToolRun(tool, deps, call);
+    return call.mode === 'check' ? run.check(args) : run.execute(args);
+  };
+}
+
+/** How the tool's own code ended. */
+type Settled = { ok: true; value: unknown } | { ok: false; error: unknown };
+
+class ToolRun {
+  readonly #tool: Tool;
+  readonly #deps: ToolActivityDeps;
+  readonly #call: ToolCallInput;
+  // Captured here: abort listeners run outside of the activity's context.
+  readonly #context = Context.current();
+  readonly #abort = new AbortController();
+  readonly #heartbeats = new Heartbeats(this.#context);
+
+  constructor(tool: Tool, deps: ToolActivityDeps, call: ToolCallInput) {
+    this.#tool = tool;
+    this.#deps = deps;
+    this.#call = call;
+  }
+
+  /** A tool that was declared `once` when the call came, or is now, is treated as such. */
+  get #once(): boolean {
+    return this.#call.effect === 'once' || this.#tool.effect === 'once';
+  }
+
+  async execute(args: Args): Promise<ToolResult> {
+    if (this.#once && hasStarted(this.#context.info.heartbeatDetails)) {
+      throw this.#unknown('an earlier attempt had started');
+    }
+    const input = await this.#arguments(args);
+    if (!input.ok) return { success: false, error: `Tool "${this.#tool.name}": ${input.problem}` };
+    faultPoint('tool.before_fence');
+    if (this.#once) await this.#fence();
+    faultPoint('tool.after_fence');
+    this.#heartbeats.start();
+    try {
+      const result = await this.#run(input.value);
+      faultPoint('tool.after_effect');
+      if (this.#once) await this.#confirmFinish(result);
+      faultPoint('tool.before_return');
+      return result;
+    } finally {
+      this.#heartbeats.stop();
+    }
+  }
+
+  async check(args: Args): Promise<CheckResult> {
+    const input = await this.#arguments(args);
+    if (!input.ok || !this.#tool.check) return { status: 'unknown' };
+    this.#heartbeats.start();
+    try {
+      const found = await this.#tool.check(input.value, this.#toolCall());
+      if (found.status !== 'done') return { status: found.status === 'not_done' ? 'not_done' : 'unknown' };
+      return { status: 'done', result: this.#render(found.output) };
+    } catch (error) {
+      this.#logError('the check of a tool failed', error);
+      return { status: 'unknown' };
+    } finally {
+      this.#heartbeats.stop();
+    }
+  }
+
+  async #arguments(args: Args): Promise<{ ok: true; value: unknown } | { ok: false; problem: string }> {
+    let raw: unknown = args;
+    if (this.#call.arguments_omitted) {
+      try {
+        raw = await this.#deps.readArguments(this.#call, this.#context.cancellationSignal);
+      } catch (error) {
+        throw this.#notStarted(`the arguments could not be read again (${errorClass(error)})`);
+      }
+    }
+    const object = argumentsObject(raw);
+    if (!object.ok) return object;
+    if (argumentsDigest(object.value) !== this.#call.arguments_digest) {
+      throw this.#notStarted('the arguments are not the ones that the call was planned with');
+    }
+    return checkArguments(this.#tool, object.value);
+  }
+
+  /** Passes the fence, or throws ToolNotStarted: after any doubt nothing is executed. */
+  async #fence(): Promise<void> {
+    const { info, client } = this.#context;
+    try {
+      await client.activity.heartbeat(info.taskToken, { started: true });
+    } catch (error) {
+      // Given up by the server, cancelled, paused or reset in the meantime, or no answer: none of it ran anything.
+      throw this.#notStarted(`the fence was not passed (${errorClass(error)})`);
+    }
+    this.#heartbeats.markStarted();
+  }
+
+  /** Runs the tool under its limit and the activity's cancellation. */
+  async #run(input: unknown): Promise<ToolResult> {
+    const timeoutMs = this.#call.timeout_ms;
+    const work = this.#settle(input);
+    const limit = timeLimit(timeoutMs);
+    const stopped = cancellation(this.#context, this.#once);
+    try {
+      const first = await Promise.race([work, limit.promise, stopped.promise]);
+      if (typeof first === 'object') return this.#result(first, work);
+      this.#abort.abort(new DOMException(first === 'limit' ? 'time limit' : 'stopped', 'AbortError'));
+      if (first === 'limit' && !this.#once) {
+        this.#dropLate(work);
+        const error = `Tool "${this.#tool.name}" timed out after ${seconds(timeoutMs)}.`;
+        throw ApplicationFailure.nonRetryable(error, TOOL_FAILURE.failed);
+      }
+      // It may still tell how it ended; a cancelled one is given its whole limit, the workflow does not wait for it.
+      const bound = first === 'cancel' ? limit.promise : timeLimit(STOP_MS).promise;
+      const second = await Promise.race([work, bound]);
+      if (typeof second === 'object') return this.#result(second, work, first);
+      return this.#abandon(work, first);
+    } finally {
+      limit.clear();
+      stopped.clear();
+    }
+  }
+
+  async #settle(input: unknown): Promise<Settled> {
+    try {
+      return { ok: true, value: await this.#tool.execute(input, this.#toolCall()) };
+    } catch (error) {
+      return { ok: false, error };
+    }
+  }
+
+  /** The result of finished work. `stopped` says why it was asked to stop before it ended. */
+  #result(settled: Settled, work: Promise<Settled>, stopped?: StopReason): ToolResult {
+    if (settled.ok) return this.#render(settled.value);
+    const { error } = settled;
+    // Ended by our own abort: the tool did not say whether its effect took place.
+    if (stopped && !(error instanceof ToolError)) return this.#abandon(work, stopped);
+    throw this.#failure(error);
+  }
+
+  /** Leaves work whose end is not known (yet). Always throws. */
+  #abandon(work: Promise<Settled>, why: StopReason): never {
+    if (this.#once) {
+      void work.then((settled) => this.#tellLate(settled));
+      throw this.#unknown(
+        why === 'limit'
+          ? `it did not end within ${seconds(this.#call.timeout_ms)}`
+          : why === 'cancel'
+            ? 'it was cancelled after it had started'
+            : 'the worker shut down after it had started',
+      );
+    }
+    this.#dropLate(work);
+    if (why === 'shutdown') throw ApplicationFailure.retryable('the worker shut down', TOOL_FAILURE.shutdown);
+    throw new CancelledFailure('cancelled');
+  }
+
+  #render(value: unknown): ToolResult {
+    try {
+      return { success: true, output: renderOutput(value, this.#deps.maxOutputBytes) };
+    } catch (error) {
+      if (!(error instanceof RenderError)) throw error;
+      return {
+        success: false,
+        error: truncate(
+          `Tool "${this.#tool.name}" gave no usable result: ${error.message}.`,
+          MAX_ERROR_BYTES,
+        ),
+      };
+    }
+  }
+
+  #failure(error: unknown): ApplicationFailure {
+    this.#logError('a tool failed', error);
+    const told = error instanceof ToolError;
+    const sentence = told
+      ? error.message
+      : `Tool "${this.#tool.name}" failed${errorClass(error, ' (', ')')}.`;
+    const again =
+      !this.#once && this.#context.info.attempt < this.#call.attempts && (!told || error.retryable);
+    return ApplicationFailure.create({
+      message: truncate(wellFormed(sentence), MAX_ERROR_BYTES),
+      type: TOOL_FAILURE.failed,
+      nonRetryable: !again,
+    });
+  }
+
+  /** After the work is done: when the server has given this attempt up, the result goes by signal instead. */
+  async #confirmFinish(result: ToolResult): Promise<void> {
+    try {
+      await this.#context.client.activity.heartbeat(this.#context.info.taskToken, this.#heartbeats.details());
+    } catch (error) {
+      if (error instanceof ActivityNotFoundError) await this.#tell(result);
+    }
+  }
+
+  async #tellLate(settled: Settled): Promise<void> {
+    const result = settled.ok
+      ? this.#render(settled.value)
+      : { success: false, error: this.#failure(settled.error).message };
+    // An error after our abort says that it stopped, not whether its effect took place.
+    if (!settled.ok && !(settled.error instanceof ToolError)) return;
+    await this.#tell(result);
+  }
+
+  /** Tells the workflow how an execution ended that the server no longer waits for. The first outcome wins there. */
+  async #tell(result: ToolResult): Promise<void> {
+    const { client, info } = this.#context;
+    const { turn_id, call_id, run_no } = this.#call;
+    const outcome: ToolOutcome = { turn_id, call_id, run_no, result };
+    const { workflowId } = info.workflowExecution ?? {};
+    if (workflowId === undefined) return;
+    try {
+      await client.workflow.getHandle(workflowId).signal(TOOL_OUTCOME_SIGNAL, outcome);
+      this.#context.log.info('a tool ended after it was given up; the task was told', { ...this.#ids() });
+    } catch (error) {
+      this.#context.log.warn('a tool ended after it was given up; the task could not be told', {
+        ...this.#ids(),
+        error: errorClass(error),
+      });
+    }
+  }
+
+  #dropLate(work: Promise<Settled>): void {
+    void work.then(() => this.#context.log.info('a tool ended after it was given up; dropped', this.#ids()));
+  }
+
+  #toolCall(): ToolCall {
+    const { info, log } = this.#context;
+    const { session_id, turn_id, call_id } = this.#call;
+    const ids = this.#ids();
+    const write =
+      (level: 'debug' | 'info' | 'warn' | 'error') =>
+      (message: string, fields?: Record<string, unknown>): void =>
+        log[level](message, { ...fields, ...ids });
+    return {
+      taskId: info.workflowExecution?.workflowId ?? '',
+      sessionId: session_id,
+      turnId: turn_id,
+      callId: call_id,
+      idempotencyKey: this.#deps.idempotencyKey(this.#call),
+      attempt: info.attempt + this.#call.run_no - 1,
+      signal: this.#abort.signal,
+      heartbeat: (progress) => this.#heartbeats.progress(progress),
+      log: { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') },
+    };
+  }
+
+  #ids(): Record<string, string> {
+    const { session_id, turn_id, call_id, name } = this.#call;
+    return { session_id, turn_id, call_id, tool: name };
+  }
+
+  #logError(message: string, error: unknown): void {
+    const detail = this.#deps.logToolErrors && error instanceof Error ? { stack: error.stack } : {};
+    this.#context.log.warn(message, { ...this.#ids(), error: errorClass(error), ...detail });
+  }
+
+  #notStarted(why: string): ApplicationFailure {
+    return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.notStarted);
+  }
+
+  #unknown(why: string): ApplicationFailure {
+    return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.unknown);
+  }
+}
+
+/** The class of an error, which may be shown, unlike its text (I11). */
+function errorClass(error: unknown, before = '', after = ''): string {
+  const name = error instanceof Error ? error.name : '';
+  return /^[A-Za-z][\w.]{0,60}$/.test(name) && name !== 'Error'
+    ? `${before}${name}${after}`
+    : before
+      ? ''
+      : 'Error';
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Number((ms / 1000).toFixed(1))} s`;
+}

@@ -1,0 +1,19 @@
+/**
+ * A failure that the model may read. Throw it from a tool to tell the model what went wrong; every other error is
+ * answered with a plain sentence that shows nothing of the error but its class (I11).
+ */
+export class ToolError extends Error {
+  override readonly name = 'ToolError';
+  /** A repeatable tool is tried again within its allowed attempts. Default: false, the model is told at once. */
+  readonly retryable: boolean;
+
+  constructor(message: string, options: { retryable?: boolean } = {}) {
+    super(message);
+    this.retryable = options.retryable ?? false;
+  }
+}
+
+/** A definition of an agent or a tool that cannot work; thrown when the program starts. */
+export class DefinitionError extends Error {
+  override readonly name = 'DefinitionError';
+}
