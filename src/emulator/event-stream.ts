@@ -1,0 +1,201 @@
+/** One open event stream: frames, keep-alives, and the faults that break streams (agents-api.md 3.1, 6). */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { merge, newId } from './canonical.ts';
+import type { FaultKind, FaultOf } from './fault-kinds.ts';
+import type { Listener, LiveSession } from './live-session.ts';
+import { asEvent, type EventBody } from './wire.ts';
+
+export interface StreamOptions {
+  obfuscation: boolean;
+  /** A creation stream ends at the first `idle` after its turn (agents-api.md 3.1). */
+  endAtIdle: boolean;
+  method: string;
+  route: string;
+  path: string;
+}
+
+/** A client that does not read is cut off here instead of filling the memory. */
+const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
+const NEWLINES = { lf: '\n', cr: '\r', crlf: '\r\n' } as const;
+const TERMINAL = /^agent\.session\.turn\.(completed|failed|cancelled)$/;
+
+export class EventStream implements Listener {
+  private readonly response: ServerResponse;
+  private readonly session: LiveSession;
+  private readonly options: StreamOptions;
+  private readonly pings: NodeJS.Timeout;
+  private readonly cut: FaultOf<'cut_stream'> | undefined;
+  private readonly silent: boolean;
+  private readonly noDeltas: boolean;
+  private readonly odd: FaultOf<'odd_bytes'> | undefined;
+  private sent = 0;
+  private turnEnded = false;
+  private open = true;
+
+  /** Sends the headers at once: clients post only after they have them. */
+  constructor(response: ServerResponse, session: LiveSession, options: StreamOptions, status: number) {
+    this.response = response;
+    this.session = session;
+    this.options = options;
+    this.cut = this.take('cut_stream');
+    this.silent = this.take('silent_stream') !== undefined;
+    this.noDeltas = this.take('suppress_deltas') !== undefined;
+    this.odd = this.take('odd_bytes');
+    response.writeHead(status, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+    });
+    response.flushHeaders();
+    this.pings = setInterval(() => this.ping(), session.world.settings.pingMs);
+    this.pings.unref();
+    response.on('close', () => this.leave());
+    session.listeners.add(this);
+    session.record.counters.streams_opened += 1;
+    session.save();
+    this.greet();
+  }
+
+  deliver(event: EventBody): void {
+    if (!this.open || this.silent) return;
+    if (this.noDeltas && event.type.endsWith('.delta')) return;
+    if (this.struck('drop_events', event) !== undefined) return;
+    if (this.cut?.before_type === event.type) return this.breakOff(event);
+    if (this.isDue() && this.cut?.mode === 'half_frame') return this.breakOff(event);
+    const odd = this.struck('unknown_event', event);
+    if (odd !== undefined) {
+      this.frame(asEvent({ type: 'agent.session.local_unknown', session_id: this.session.id, ...odd.event }));
+    }
+    const patch = this.struck('patch_event', event);
+    this.frameChecked(patch === undefined ? event : (merge(event, patch.patch) as EventBody));
+    this.sent += 1;
+    if (this.cut?.after_type === event.type || this.isDue()) return this.breakOff();
+    this.endIfOver(event);
+  }
+
+  end(): void {
+    if (!this.open || this.silent) return;
+    this.leave();
+    this.response.end();
+  }
+
+  private greet(): void {
+    if (this.cut !== undefined && this.isDue() && this.cut.mode !== 'half_frame') return this.breakOff();
+    if (this.take('initial_status_event') !== undefined) {
+      const session = this.session.view();
+      this.deliver({ type: `agent.session.${session.status}`, session });
+    }
+    if (this.take('reemit_on_reconnect') === undefined) return;
+    const { record } = this.session;
+    const turn = record.turns.at(-1);
+    for (const item of record.items) {
+      if (item.turn_id !== turn?.turn.id) continue;
+      this.deliver({
+        type: 'agent.session.turn.item.added',
+        session_id: record.id,
+        turn_id: item.turn_id,
+        output_index: item.output_index,
+        item: item.item,
+      });
+    }
+  }
+
+  private endIfOver(event: EventBody): void {
+    if (TERMINAL.test(event.type) && 'turn' in event && event.turn.subagent_id === null)
+      this.turnEnded = true;
+    const idle = this.options.endAtIdle && this.turnEnded && event.type === 'agent.session.idle';
+    if (idle || event.type === 'agent.session.failed') this.end();
+  }
+
+  /** Frame faults strike before the frame; a duplicate follows it. */
+  private frameChecked(event: EventBody): void {
+    const bad = this.struck('malformed_frame', event);
+    if (bad !== undefined) {
+      this.write(
+        bad.mode === 'no_data' ? `event: ${event.type}\n\n` : `event: ${event.type}\ndata: {"type":\n\n`,
+      );
+      return;
+    }
+    const id = newId('evt');
+    this.frame(event, id);
+    const twice = this.struck('duplicate_events', event);
+    if (twice !== undefined) this.frame(event, twice.new_id === true ? newId('evt') : id);
+  }
+
+  private frame(event: EventBody, id = newId('evt')): void {
+    this.write(this.encode(event, id));
+  }
+
+  private encode(event: EventBody, id: string): string {
+    const padding = this.options.obfuscation ? { obfuscation: randomBytes(8).toString('hex') } : {};
+    const data = JSON.stringify({ ...event, event_id: id, ...padding });
+    return `event: ${event.type}\ndata: ${data}\n\n`;
+  }
+
+  private ping(): void {
+    if (this.open && !this.silent) this.write(': ping\n\n');
+  }
+
+  private write(text: string): void {
+    if (this.response.writableLength > MAX_BUFFERED_BYTES) {
+      this.session.world.log(`stream of ${this.session.id} closed: the client does not read`);
+      this.leave();
+      this.response.destroy();
+      return;
+    }
+    const bytes = Buffer.from(this.odd === undefined ? text : oddForm(text, this.odd));
+    const size = this.odd?.chunk_bytes ?? 0;
+    if (size < 1) {
+      this.response.write(bytes);
+      return;
+    }
+    for (let at = 0; at < bytes.length; at += size) this.response.write(bytes.subarray(at, at + size));
+  }
+
+  /** `cut_stream`, with or without the half of a frame. */
+  private breakOff(event?: EventBody): void {
+    this.leave();
+    if (this.cut?.mode === 'reset') {
+      this.reset();
+      return;
+    }
+    if (this.cut?.mode === 'half_frame' && event !== undefined) {
+      const frame = this.encode(event, newId('evt'));
+      this.response.write(frame.slice(0, Math.floor(frame.length / 2)));
+    }
+    this.response.end();
+  }
+
+  /** A reset throws away what is not sent yet, so what was promised goes out first. */
+  private reset(): void {
+    const { socket, writableLength } = this.response;
+    if (writableLength > 0 && socket?.destroyed === false) setImmediate(() => this.reset());
+    else socket?.resetAndDestroy();
+  }
+
+  private isDue(): boolean {
+    return this.cut?.after_events !== undefined && this.sent >= this.cut.after_events;
+  }
+
+  private leave(): void {
+    this.open = false;
+    clearInterval(this.pings);
+    this.session.listeners.delete(this);
+  }
+
+  private take<K extends FaultKind>(kind: K): FaultOf<K> | undefined {
+    const { method, route, path } = this.options;
+    return this.session.take(kind, { method, route, path });
+  }
+
+  private struck<K extends FaultKind>(kind: K, event: EventBody): FaultOf<K> | undefined {
+    return this.session.take(kind, { event_type: event.type });
+  }
+}
+
+/** The same frame in an odd but valid form. */
+function oddForm(text: string, odd: FaultOf<'odd_bytes'>): string {
+  const noise = odd.noise === true ? ': noise\nid: 7\nretry: 1000\n' : '';
+  const spaced = odd.space === false ? text.replaceAll(/^(event|data): /gm, '$1:') : text;
+  return (noise + spaced).replaceAll('\n', NEWLINES[odd.newline ?? 'lf']);
+}
