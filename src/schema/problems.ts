@@ -1,14 +1,12 @@
 /** How a refused value is described: what was expected, what came, what to do. */
 
+import { isRecord } from '../protocol/json.ts';
+
 /** The JSON kind of a value in one word. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The kind of JSON that a string holds when it was encoded twice, else null. */

@@ -3,8 +3,9 @@
  * judge and passes through unchanged (I12). Rules: agents-api.md 1.3 and 5.1.
  */
 import { z } from 'zod';
+import { isRecord } from '../protocol/json.ts';
 import { nearest } from './suggest.ts';
-import { expected, expectedNumber, expectedText, isRecord, lengthOf } from './problems.ts';
+import { expected, expectedNumber, expectedText, lengthOf } from './problems.ts';
 
 const MAX_METADATA = 14;
 const MAX_KEY = 64;

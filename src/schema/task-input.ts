@@ -3,11 +3,12 @@
  * the same words. zod stays out of workflow code: it would add two thirds to the bundle.
  */
 import { z } from 'zod';
+import { isRecord } from '../protocol/json.ts';
 import type { AgentTaskInput } from '../protocol/task.ts';
 import { oneLine } from '../protocol/text.ts';
 import { InvalidInputError } from './invalid-input.ts';
 import type { InputIssue } from './invalid-input.ts';
-import { encodedTwice, isRecord, kindOf } from './problems.ts';
+import { encodedTwice, kindOf } from './problems.ts';
 import { nearest } from './suggest.ts';
 import * as fields from './task-fields.ts';
 

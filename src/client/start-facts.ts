@@ -1,0 +1,79 @@
+/** What a task is given at its start beside its input: an id, a line for people, a digest of the input. */
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../protocol/json.ts';
+import type { AgentTaskInput } from '../protocol/task.ts';
+import { oneLine, prefixWithin } from '../protocol/text.ts';
+import { InvalidInputError } from '../schema/invalid-input.ts';
+import { parseTaskInput } from '../schema/task-input.ts';
+
+/** Memo field with the digest of the input, by which a repeated start is told from a conflicting one. */
+export const INPUT_DIGEST_MEMO = 'holdfast_input';
+
+/** The server takes ids of up to 1,000 bytes. */
+const MAX_ID_BYTES = 1000;
+const MAX_SUMMARY = 150;
+/** The server takes 400 bytes, quotes and escapes included. */
+const MAX_SUMMARY_BYTES = 380;
+
+/**
+ * The input as it goes to the server: what JSON makes of it, checked and normalised.
+ * @throws InvalidInputError
+ */
+export function checkedInput(input: AgentTaskInput): AgentTaskInput {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(input);
+  } catch {
+    throw new InvalidInputError([
+      { path: 'input', problem: 'cannot be written as JSON (a bigint, or a value that contains itself)' },
+    ]);
+  }
+  return parseTaskInput(json === undefined ? undefined : (JSON.parse(json) as unknown));
+}
+
+/** @throws InvalidInputError */
+export function checkedTaskId(taskId: string): string {
+  if (typeof taskId !== 'string' || taskId.trim() === '' || Buffer.byteLength(taskId) > MAX_ID_BYTES) {
+    throw new InvalidInputError([
+      { path: 'task id', problem: `expected text of at most ${MAX_ID_BYTES} bytes that is not blank` },
+    ]);
+  }
+  return taskId;
+}
+
+/** A digest that is the same for the same JSON, whatever the order of its keys. */
+export function inputDigest(input: AgentTaskInput): string {
+  return createHash('sha256').update(canonicalJson(input)).digest('hex').slice(0, 32);
+}
+
+/** One line that tells people what the task is, for example `trip-planner: Plan a weekend in Lisbon`. */
+export function summaryOf(input: AgentTaskInput): string {
+  const model = typeof input.agent === 'object' ? input.agent['model'] : undefined;
+  const agent = typeof input.agent === 'string' ? input.agent : (input.agent_id ?? input.session_id);
+  const label = agent ?? (typeof model === 'string' ? model : 'agent');
+  const text = firstText(input);
+  return summaryLine(text === '' ? label : `${label}: ${text}`);
+}
+
+/** `text` as the server takes it for a summary. */
+export function summaryLine(text: string): string {
+  let line = oneLine(text, MAX_SUMMARY);
+  if (Buffer.byteLength(JSON.stringify(line)) > MAX_SUMMARY_BYTES) {
+    for (
+      let room = MAX_SUMMARY_BYTES;
+      Buffer.byteLength(JSON.stringify(line)) > MAX_SUMMARY_BYTES;
+      room -= 20
+    ) {
+      line = `${prefixWithin(line.replace(/…$/, ''), room)}…`;
+    }
+  }
+  return line;
+}
+
+function firstText(input: AgentTaskInput): string {
+  if (typeof input.input === 'string') return input.input;
+  for (const message of input.input ?? []) {
+    for (const part of message.content) if (part.text !== undefined) return part.text;
+  }
+  return '';
+}
