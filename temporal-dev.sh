@@ -128,9 +128,10 @@ server_answers() { # to all that the worker needs: the namespace and its search 
   "$cli" operator search-attribute list --command-timeout 5s 2>/dev/null | grep -q HoldfastState
 }
 emulator_listens() { (exec 3<>"/dev/tcp/127.0.0.1/$emulator_port") 2>/dev/null; }
+# The server may repeat an answer of the newer kind for 5 seconds, so the older kind is asked for where it exists.
 worker_polls() {
-  "$cli" task-queue describe --task-queue holdfast --command-timeout 5s --output json 2>/dev/null |
-    grep -q '"identity"'
+  local ask=(task-queue describe --task-queue holdfast --command-timeout 5s --output json)
+  { "$cli" "${ask[@]}" --legacy-mode || "$cli" "${ask[@]}"; } 2>/dev/null | grep -q '"identity"'
 }
 
 start_backend() {

@@ -13,6 +13,15 @@ fail() { # sentence [exit code]
   exit "${2:-1}"
 }
 
+# Whether somebody in the group still runs. A zombie does not, though `kill -0` finds it: when the script is dead and
+# process 1 reaps late, or never, as in many containers, there are some.
+runs() { # group
+  local all
+  kill -0 "-$1" || return 1
+  all=$(ps -A -o pgid= -o stat=) || return 0
+  grep -q "^ *$1  *[^Z ]" <<<"$all"
+}
+
 # Reads "+ group" and "- group" lines until the script is gone, then stops what is left, newest first, so that a
 # worker says goodbye to a server that is still there. USR1 ends its patience.
 reaper() {
@@ -28,7 +37,7 @@ reaper() {
   for group in $held; do
     kill -TERM "-$group" || continue
     tries=0
-    while [ -z "$hurry" ] && [ $tries -lt 100 ] && kill -0 "-$group"; do
+    while [ -z "$hurry" ] && [ $tries -lt 100 ] && runs "$group"; do
       sleep 0.1
       tries=$((tries + 1))
     done
@@ -56,22 +65,23 @@ launch() { # command…   sets pid; redirect the call to redirect the child
   echo "+ $pid" >&9
 }
 
+# Its group stays with the reaper while there is still somebody in it.
 ended() { # a launched process id; sets code
   wait "$1" 2>/dev/null
   code=$?
-  echo "- $1" >&9
+  kill -0 "-$1" 2>/dev/null || echo "- $1" >&9
 }
 
-# Runs one long step to its end, with a sign of life every 15 seconds. Returns its exit code.
+# Runs one long step to its end, with a sign of life now and then. Returns its exit code.
 step() { # what it does, log, command…
-  local what=$1 log=$2 began=$SECONDS told=0 code
+  local what=$1 log=$2 began=$SECONDS next=3 code
   shift 2
   launch "$@" >"$log" 2>&1
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.3
-    if [ $((SECONDS - began - told)) -ge 15 ]; then
-      told=$((SECONDS - began))
-      say "  $what: ${told} s so far"
+    if [ $((SECONDS - began)) -ge $next ]; then
+      say "  $what: $((SECONDS - began)) s so far"
+      next=$((SECONDS - began + 15))
     fi
   done
   ended "$pid"
@@ -98,7 +108,7 @@ check_children() {
     how="exit code $code"
     [ "$code" -le 128 ] || how="signal $((code - 128))"
     say "temporal-dev.sh: the ${names[i]} has ended ($how), so everything is being stopped. The end of ${logs[i]}:"
-    tail -n 15 "${logs[i]}" | sed 's/^/  | /' >&2
+    tail -n 20 "${logs[i]}" | sed 's/^/  | /' >&2
     exit 1
   done
 }

@@ -36,14 +36,13 @@ download_cli() {
   case $(uname -s) in Linux) system=linux ;; Darwin) system=darwin ;; *) return 1 ;; esac
   case $(uname -m) in x86_64 | amd64) machine=amd64 ;; arm64 | aarch64) machine=arm64 ;; *) return 1 ;; esac
   command -v curl >/dev/null || return 1
-  say 'Getting the temporal CLI: trying the official release archive'
-  step 'downloading' "$cache/download.log" curl -fsSL --connect-timeout 5 --max-time 900 -o "$stage/cli.tar.gz" \
+  step 'downloading the temporal CLI' "$cache/download.log" curl -fsSL --connect-timeout 5 --max-time 900 -o "$stage/cli.tar.gz" \
     "https://temporal.download/cli/archive/latest?platform=$system&arch=$machine" &&
     tar -xzf "$stage/cli.tar.gz" -C "$stage" 2>/dev/null && [ -z "$(cli_fault "$stage/temporal")" ]
 }
 
 build_cli() {
-  say "Getting the temporal CLI: building $built_version with Go, which takes about 3 to 4 minutes, once"
+  say "Building the temporal CLI $built_version with Go, which takes about 3 to 4 minutes, once"
   step 'building the temporal CLI' "$cache/build.log" \
     env GOBIN="$stage" go install "github.com/temporalio/cli/cmd/temporal@$built_version"
 }
