@@ -55,7 +55,7 @@ take_lock() {
   while ! ln -s "$$" "$cache/lock" 2>/dev/null; do
     owner=$(readlink "$cache/lock")
     if [ -n "$owner" ] && { ! kill -0 "$owner" 2>/dev/null || [ -n "$(find "$cache/lock" -prune -mmin +30)" ]; }; then
-      rm -f "$cache/lock"
+      rm -rf "$cache/lock" "$cache/stage.$owner"
       continue
     fi
     [ -n "$waiting" ] || say "Another run (process $owner) is getting the temporal CLI: waiting for it"
