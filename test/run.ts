@@ -9,9 +9,10 @@ import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startDevServer, temporalCli } from './support/dev-server.ts';
-import { holdChild, signalGroup, stopChild } from './support/leash.ts';
+import { groupMembers, holdChild, signalGroup, stopChild } from './support/leash.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -81,9 +82,12 @@ async function main(): Promise<number> {
     });
   }
   const [code] = (await once(tests, 'exit')) as [number | null];
-  if (signalGroup(tests, 'SIGKILL') && stoppedBy === undefined) {
-    process.stdout.write('Some test left processes behind; they were killed.\n');
-  }
+  // A compiler's helper process ends a moment after the process that it helped.
+  for (let i = 0; i < 10 && groupMembers(tests).length > 0; i++) await delay(100);
+  const left = stoppedBy === undefined ? groupMembers(tests) : [];
+  signalGroup(tests, 'SIGKILL');
+  if (left.length > 0)
+    process.stdout.write(`Left behind by some test, and killed:\n  ${left.join('\n  ')}\n`);
   await server.stop();
   return stoppedBy === undefined ? (code ?? 1) : 128 + constants.signals[stoppedBy];
 }

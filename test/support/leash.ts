@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,16 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): bo
   } catch {
     return false;
   }
+}
+
+/** What still runs in a child's group, as "pid command"; zombies do not. Empty where there is no `ps`. */
+export function groupMembers(child: ChildProcess): string[] {
+  const group = String(groupOf(child));
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,pgid=,stat=,args='], { encoding: 'utf8' });
+  return (stdout ?? '').split('\n').flatMap((line) => {
+    const [pid, pgid, stat, ...command] = line.trim().split(/\s+/);
+    return pgid === group && !stat?.startsWith('Z') ? [`${pid} ${command.join(' ')}`] : [];
+  });
 }
 
 /**
