@@ -1,0 +1,52 @@
+import { loadScripts, startEmulator } from '../emulator/index.ts';
+import type { AgentScript, EmulatorOptions } from '../emulator/index.ts';
+import { print, say } from './output.ts';
+import { allowTypeScript } from './typescript.ts';
+
+interface EmulatorCommand {
+  port: number;
+  host: string;
+  data?: string;
+  script?: string[];
+}
+
+/** `holdfast emulator`: serves until SIGINT or SIGTERM, then stops in good order. */
+export async function emulator(options: EmulatorCommand): Promise<void> {
+  const files = options.script ?? [];
+  await allowTypeScript(files);
+  const scripts: AgentScript[] = [];
+  for (const file of files) scripts.push(...(await loadScripts(file)));
+  const running = await startEmulator({
+    port: options.port,
+    // Checked there: anything but loopback is refused.
+    host: options.host as NonNullable<EmulatorOptions['host']>,
+    scripts,
+    log: say,
+    ...(options.data === undefined ? {} : { dataDir: options.data }),
+  }).catch((error: unknown) => {
+    throw explained(error, options);
+  });
+  print(`Local Agents API at ${running.url}: use OPENAI_BASE_URL=${running.url} OPENAI_API_KEY=local`);
+  await stopSignal();
+  await running.close();
+}
+
+function explained(error: unknown, { host, port }: EmulatorCommand): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE')
+    return new Error(`port ${port} on ${host} is in use: give another one with --port`);
+  if (code === 'EACCES')
+    return new Error(`port ${port} on ${host} may not be used: give another one with --port`);
+  return error;
+}
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+async function stopSignal(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stop = () => {
+      process.off('SIGINT', stop).off('SIGTERM', stop);
+      resolve();
+    };
+    process.on('SIGINT', stop).on('SIGTERM', stop);
+  });
+}

@@ -1,0 +1,125 @@
+/**
+ * Commands and options. What a command does is loaded when it runs: the Temporal client alone takes longer than
+ * `--help` may.
+ */
+import { createRequire } from 'node:module';
+import { Command, InvalidArgumentError, Option } from 'commander';
+
+const EXAMPLES = `
+Examples:
+  holdfast emulator                                       a local Agents API, no key needed
+  holdfast worker --agents ./my-agents.ts                 a worker with your agents
+  holdfast start --agent trip-planner --input 'A weekend in Lisbon' --wait
+  holdfast start --task-id order-42 --json-file task.json the same id again gives the same task
+  holdfast status order-42
+  holdfast resolve order-42 call_7 --run-again            answer a call whose outcome is unknown
+
+Temporal is found by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the profiles of temporal.toml, as by the temporal
+command. Exit codes: 0 done, 1 failed, 2 wrong use, 3 the task was cancelled.`;
+
+const RESULT_JSON = new Option('--json', 'print the run record as JSON');
+const TASK_QUEUE = '--task-queue <name>';
+
+/** The command line. Mistakes in it throw CommanderError once they have been told in one line. */
+export function program(): Command {
+  const holdfast = new Command('holdfast')
+    .description('Durable runs of OpenAI Agents API sessions on Temporal')
+    .version(version(), '--version')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => {
+        const line = text
+          .trim()
+          .replace(/^error: /, '')
+          .replace(/\s*\n\s*/g, ' ');
+        write(`holdfast: ${line.replace('(Did you mean', '(did you mean')}\n`);
+      },
+    })
+    .addHelpText('after', EXAMPLES);
+
+  holdfast
+    .command('start')
+    .description('start a task and print its id')
+    .option('--agent <name>', 'a registered agent')
+    .option('--session <id>', 'go on in an existing session')
+    .option('--input <text>', 'the first message')
+    .addOption(
+      new Option('--input-file <file>', 'the first message from a file, - for stdin').conflicts('input'),
+    )
+    .addOption(task('--json <json>', 'the whole task input as JSON').conflicts('jsonFile'))
+    .addOption(task('--json-file <file>', 'the whole task input from a JSON file, - for stdin'))
+    .option('--task-id <id>', 'start it once: the same id gives the same task')
+    .option(TASK_QUEUE, 'the task queue of the workers')
+    .option('--wait', 'wait for the end and print the answer')
+    .action(async (options) => (await import('./start.ts')).start(options));
+
+  holdfast
+    .command('status')
+    .description('where a task stands; works without a worker')
+    .argument('<task-id>')
+    .option('--json', 'print all of it as JSON')
+    .action(async (id: string, options) => (await import('./status.ts')).status(id, options));
+
+  holdfast
+    .command('result')
+    .description('wait for the end of a task and print its answer')
+    .argument('<task-id>')
+    .addOption(RESULT_JSON)
+    .action(async (id: string, options) => (await import('./result.ts')).result(id, options));
+
+  holdfast
+    .command('cancel')
+    .description('ask a task to stop')
+    .argument('<task-id>')
+    .action(async (id: string) => (await import('./cancel.ts')).cancel(id));
+
+  holdfast
+    .command('resolve')
+    .description('answer a call whose outcome is unknown, in one of four ways')
+    .argument('<task-id>')
+    .argument('<call-id>')
+    .option('--result <text>', 'it did happen: the result that the tool would have given')
+    .option('--result-json <json>', 'the same as JSON')
+    .option('--run-again', 'it did not happen: run the tool once more')
+    .option('--report-failure <text>', 'tell the agent that it failed')
+    .option('--turn <id>', 'the turn of the call, should two turns have used the same call id')
+    .action(async (id: string, call: string, options) =>
+      (await import('./resolve.ts')).resolve(id, call, options),
+    );
+
+  holdfast
+    .command('worker')
+    .description('run a worker with the agents and tools of a module')
+    .requiredOption('--agents <file>', 'a .ts or .js module that exports agents')
+    .option(TASK_QUEUE, 'the task queue to poll')
+    .action(async (options) => (await import('./worker.ts')).worker(options));
+
+  holdfast
+    .command('emulator')
+    .description('run a local Agents API with scripted agents')
+    .option('--port <number>', 'the port to listen on; 0 takes a free one', port, 8788)
+    .option('--host <host>', 'a loopback address', '127.0.0.1')
+    .option('--data <dir>', 'keep the sessions there and go on with them at the next start')
+    .option('--script <file...>', 'scripted agents: .json, .js or .ts')
+    .action(async (options) => (await import('./emulator.ts')).emulator(options));
+
+  return holdfast;
+}
+
+/** An option that says everything about a task, so that the single ones cannot stand beside it. */
+function task(flags: string, description: string): Option {
+  return new Option(flags, description).conflicts(['agent', 'session', 'input', 'inputFile']);
+}
+
+function port(value: string): number {
+  const number = Number(value);
+  if (!/^\d{1,5}$/.test(value) || number > 65_535)
+    throw new InvalidArgumentError('a port is a number up to 65535.');
+  return number;
+}
+
+function version(): string {
+  const { version: own } = createRequire(import.meta.url)('holdfast/package.json') as { version: string };
+  return own;
+}
