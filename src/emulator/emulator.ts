@@ -64,6 +64,9 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     throw new Error(`the emulator listens on loopback only (${LOOPBACK.join(', ')}), not on '${host}'`);
   }
   const scripts = (options.scripts ?? []).map((script, index) => checkScript(script, `scripts[${index}]`));
+  const names = scripts.map((script) => script.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`two scripts are named '${twice}'`);
   const faults = new Faults();
   faults.add(options.faults ?? []);
   const world: World = {

@@ -6,4 +6,3 @@ export type { FaultStatus } from './faults.ts';
 export type { PostRecord, Violation } from './store.ts';
 export type { AgentScript, CallSpec, ResultView, ScriptMatch, Step, TurnView } from './script.ts';
 export { loadScripts } from './script-load.ts';
-export { exampleOf } from './example-arguments.ts';

@@ -117,7 +117,7 @@ function applyResult(session: LiveSession, result: ToolResult): Effect {
       badRequest(
         `Tool result is too large: ${size} bytes, the limit is ${limit}.`,
         'events[0].output',
-        'large',
+        'result_too_large',
       ),
     );
   }

@@ -26,8 +26,20 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
+/** Node before 22.18 reads no TypeScript by itself; then the loader that the package brings does it. */
+async function importAny(path: string): Promise<unknown> {
+  const { href } = pathToFileURL(path);
+  try {
+    return (await import(href)) as unknown;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_UNKNOWN_FILE_EXTENSION') throw error;
+    const { tsImport } = await import('tsx/esm/api');
+    return (await tsImport(href, import.meta.url)) as unknown;
+  }
+}
+
 async function importModule(path: string): Promise<unknown> {
-  const module: unknown = await import(pathToFileURL(resolve(path)).href);
+  const module: unknown = await importAny(resolve(path));
   const exports = isObject(module) ? module : {};
   const found = exports['default'] ?? exports['scripts'];
   if (found === undefined) throw new ScriptError(path, "has neither a 'default' nor a 'scripts' export");

@@ -104,9 +104,3 @@ export interface AgentScript {
   steps?: Step[];
   next?: (view: TurnView) => Step | null;
 }
-
-/** The kind of a (validated) step. */
-export function kindOf(step: Step): StepKind {
-  for (const kind of STEP_KINDS) if (kind in step) return kind;
-  throw new Error('a step without a kind');
-}

@@ -1,0 +1,356 @@
+/** Cancel, steering, failure, budget, deletion, subagents, approvals. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { cancel, emulate, errorOf, message, result, script, waitFor, type Json } from './support.ts';
+
+describe('cancel', () => {
+  it('ends the turn, drops its calls, closes its items, and leaves the session usable', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    await bench.post(id, message(script([{ call: [{ name: 'a' }, { name: 'b' }] }])));
+    await bench.pending(id);
+    assert.equal((await bench.post(id, cancel)).status, 202);
+    await stream.until('idle');
+    assert.deepEqual(stream.types.slice(-4), ['turn.item.done', 'turn.item.done', 'turn.cancelled', 'idle']);
+    const [, turn] = await bench.turns(id);
+    assert.deepEqual([turn?.['status'], turn?.['error']], ['cancelled', null]);
+    const calls = (await bench.items(id)).filter((item) => item['type'] === 'function_call');
+    assert.deepEqual(
+      calls.map((item) => item['status']),
+      ['incomplete', 'incomplete'],
+    );
+    await bench.post(id, message(script([{ say: 'still here' }])));
+    await stream.until('idle', 2);
+    assert.match(JSON.stringify((await bench.items(id)).at(-1)), /still here/);
+    await stream.cancel();
+  });
+
+  it('of an idle session is accepted and does nothing', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    const answer = await bench.post(id, cancel);
+    assert.deepEqual([answer.status, answer.text], [202, '']);
+    await bench.post(id, message('hello'));
+    await stream.until('idle');
+    assert.equal(stream.types[0], 'turn.created');
+    await stream.cancel();
+  });
+
+  it('in the middle of a text keeps an incomplete item', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    await bench.post(id, message(script([{ say: 'word '.repeat(1000), delta_ms: 20 }])));
+    await stream.until('turn.output_text.delta', 2);
+    await bench.post(id, cancel);
+    await stream.until('idle');
+    const types = stream.types.slice(stream.types.indexOf('turn.item.done'));
+    assert.deepEqual(types, ['turn.item.done', 'turn.cancelled', 'idle']);
+    const last = (await bench.items(id)).at(-1);
+    assert.equal(last?.['status'], 'incomplete');
+    await stream.cancel();
+  });
+});
+
+describe('a message during a turn', () => {
+  it('is refused in the first turn of a session', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.start([{ wait_for: 'cancel' }]);
+    const answer = await bench.post(id, message('now?'));
+    assert.equal(answer.status, 409);
+    assert.deepEqual(errorOf(answer), {
+      type: 'conflict_error',
+      code: 'conflict_error',
+      message: 'session initial input is still pending',
+      param: null,
+    });
+    assert.equal(bench.emulator.counters().violations[0]?.kind, 'message_in_first_turn');
+    assert.equal((await bench.post(id, cancel)).status, 202);
+  });
+
+  it('unless the emulator is told to take it', async (t) => {
+    const bench = await emulate(t, { firstTurnSteering: true });
+    const id = await bench.start([{ wait_for: 'message' }, { say: 'heard' }]);
+    assert.equal((await bench.post(id, message('now'))).status, 202);
+    await bench.status(id, 'idle');
+    assert.equal((await bench.turns(id)).length, 1);
+  });
+
+  it('steers it at the next boundary between two steps', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    await bench.post(id, message(script([{ call: { name: 'look' } }, { say: 'first' }, { say: 'last' }])));
+    const [call] = await bench.pending(id);
+    assert.ok(call);
+    assert.equal((await bench.post(id, message('also this'))).status, 202);
+    assert.doesNotMatch(JSON.stringify(await bench.items(id)), /also this/);
+    await bench.post(id, result(call, 'r'));
+    await bench.status(id, 'idle');
+    assert.equal((await bench.turns(id)).length, 2);
+    const items = (await bench.items(id)).filter((item) => item['turn_id'] === call.turn_id);
+    assert.deepEqual(
+      items.map((item) => item['role'] ?? item['type']),
+      ['user', 'function_call', 'function_call_output', 'user', 'assistant', 'assistant'],
+    );
+  });
+
+  it('that comes after the last step begins the next turn', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    await bench.post(id, message(script([{ say: 'a b c d e f g h', delta_ms: 5 }])));
+    await stream.until('turn.output_text.delta');
+    await bench.post(id, message(script([{ say: 'second' }])));
+    await stream.until('idle', 2);
+    const turns = await bench.turns(id);
+    assert.deepEqual(
+      turns.map((turn) => turn['status']),
+      ['completed', 'completed', 'completed'],
+    );
+    const at = stream.types.indexOf('idle');
+    assert.deepEqual(stream.types.slice(at, at + 2), ['idle', 'turn.created']);
+    await stream.cancel();
+  });
+});
+
+describe('failure', () => {
+  it('of a turn leaves the session idle', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    await bench.post(id, message(script([{ fail: { code: 'server_overloaded', message: 'busy' } }])));
+    await stream.until('idle');
+    assert.deepEqual(stream.types.slice(-3), ['error', 'turn.failed', 'idle']);
+    assert.deepEqual(stream.events.at(-3)?.['error'], {
+      type: 'session_error',
+      code: 'server_overloaded',
+      message: 'busy',
+      param: null,
+    });
+    const [, turn] = await bench.turns(id);
+    assert.deepEqual(turn?.['error'], { code: 'server_overloaded', message: 'busy' });
+    assert.equal((await bench.session(id))['error'], null);
+    await stream.cancel();
+  });
+
+  it('of a session closes its streams, and a new stream repeats it and closes', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    await bench.post(id, message(script([{ fail_session: { code: 'sandbox_error', message: 'gone' } }])));
+    assert.equal(await stream.end(), 'eof');
+    assert.deepEqual(stream.types.slice(-2), ['error', 'failed']);
+    const session = await bench.status(id, 'failed');
+    assert.equal(session['error'], 'gone');
+    const again = await bench.open(id);
+    assert.equal(await again.end(), 'eof');
+    assert.deepEqual(again.types, ['error', 'failed']);
+    assert.equal((await bench.post(id, message('hello?'))).status, 409);
+    assert.equal((await bench.raw('DELETE', `/agents/sessions/${id}`)).status, 200);
+  });
+
+  it('of a script is a failed turn, not a dead emulator', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.start('script:[{"say": 1}]');
+    await bench.status(id, 'idle');
+    const [turn] = await bench.turns(id);
+    assert.deepEqual(turn?.['error'], {
+      code: 'invalid_request',
+      message: 'script[0].say: must be a string',
+    });
+    await bench.post(id, message('script:[{"say":'));
+    const second = await waitFor('the second turn', async () => {
+      const [, one] = await bench.turns(id);
+      return one?.['status'] === 'failed' ? one : undefined;
+    });
+    assert.equal((second['error'] as Json)['code'], 'invalid_request');
+    assert.match(String((second['error'] as Json)['message']), /JSON/);
+  });
+});
+
+describe('the budget', () => {
+  it('pauses the session in mid-turn until the limit is raised', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.start([{ budget: true }, { say: 'onwards' }], { spend_control: { limit: 100 } });
+    const paused = await bench.status(id, 'budget_reached');
+    assert.deepEqual(paused['spend_control'], { limit: 100, consumed: 100 });
+    const [turn] = await bench.turns(id);
+    assert.equal(turn?.['status'], 'in_progress');
+    assert.equal((await bench.post(id, message('x'))).status, 409);
+    await bench.raw('POST', `/agents/sessions/${id}`, { spend_control: { limit: 50 } });
+    assert.equal((await bench.session(id))['status'], 'budget_reached');
+    await bench.raw('POST', `/agents/sessions/${id}`, { spend_control: { limit: 200 } });
+    await bench.status(id, 'idle');
+    assert.match(JSON.stringify(await bench.items(id)), /onwards/);
+  });
+});
+
+describe('usage', () => {
+  it('is null at the end of a turn and readable later; the session has none while a turn runs', async (t) => {
+    const bench = await emulate(t, { usageDelayMs: 60 });
+    const id = await bench.start([{ say: 'hi' }]);
+    await bench.status(id, 'idle');
+    assert.equal((await bench.turns(id))[0]?.['usage'], null);
+    assert.equal((await bench.session(id))['usage'], null);
+    const turn = await waitFor('usage', async () => {
+      const [one] = await bench.turns(id);
+      return one?.['usage'] === null ? undefined : one;
+    });
+    assert.deepEqual((await bench.session(id))['usage'], turn['usage']);
+    await bench.post(id, message(script([{ wait_for: 'cancel' }])));
+    assert.equal((await bench.session(id))['usage'], null);
+  });
+});
+
+describe('delete', () => {
+  it('is refused while busy, then ends streams without an event and hides the session', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.start([{ call: { name: 'look' } }]);
+    await bench.pending(id);
+    const busy = await bench.raw('DELETE', `/agents/sessions/${id}`);
+    assert.equal(busy.status, 409);
+    assert.equal(
+      errorOf(busy)['message'],
+      'session must be durably idle or failed without required actions before deletion',
+    );
+    await bench.post(id, cancel);
+    const stream = await bench.open(id);
+    const gone = await bench.raw('DELETE', `/agents/sessions/${id}`);
+    assert.deepEqual(gone.body, { id, object: 'agent.session.deleted', deleted: true });
+    assert.equal(await stream.end(), 'eof');
+    assert.deepEqual(stream.events, []);
+    assert.equal((await bench.raw('DELETE', `/agents/sessions/${id}`)).status, 200);
+    assert.equal((await bench.raw('DELETE', '/agents/sessions/sess_never')).status, 404);
+    const reads = ['', '/items', '/turns', '/events', '/subagents'];
+    for (const read of reads) {
+      assert.equal((await bench.raw('GET', `/agents/sessions/${id}${read}`)).status, 404);
+    }
+    assert.equal((await bench.post(id, message('x'))).status, 404);
+    assert.deepEqual(await bench.list('/agents/sessions'), []);
+    assert.equal(bench.emulator.counters().totals.deletes, 1);
+  });
+});
+
+describe('subagents', () => {
+  it('have their own turns and items; the root shows only the coordination', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    const steps = script([{ subagent: { name: 'scout', say: 'found it' } }, { say: 'done' }]);
+    await bench.post(id, message(steps));
+    await stream.until('idle');
+    const [child] = await bench.list(`/agents/sessions/${id}/subagents`);
+    assert.deepEqual([child?.['name'], child?.['status']], ['scout', 'closed']);
+    assert.ok(stream.types.indexOf('subagent.created') < stream.types.indexOf('subagent.closed'));
+    assert.equal(stream.types.filter((type) => type === 'turn.completed').length, 1);
+    const path = `/agents/sessions/${id}/subagents/${String(child?.['id'])}`;
+    const [own] = await bench.list(`${path}/turns`);
+    assert.deepEqual([own?.['subagent_id'], own?.['status']], [child?.['id'], 'completed']);
+    const items = await bench.list(`${path}/items`);
+    assert.match(JSON.stringify(items), /found it/);
+    assert.deepEqual(await bench.list(`${path}/turns/${String(own?.['id'])}/items`), items);
+    const root = await bench.items(id);
+    assert.deepEqual(
+      root.slice(2).map((item) => item['type']),
+      ['message', 'create_subagent_call', 'agent_message', 'message'],
+    );
+    assert.equal((await bench.raw('GET', `/agents/sessions/${id}/turns/${String(own?.['id'])}`)).status, 404);
+    await stream.cancel();
+  });
+
+  it('can show their turn on the stream, with whatever outcome, and end nothing of the root', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const stream = await bench.open(id);
+    for (const outcome of ['completed', 'failed', 'cancelled'] as const) {
+      const plan = { name: outcome, say: 'child text', outcome, on_stream: true, work_ms: 1 };
+      await bench.post(id, message(script([{ subagent: plan }, { say: `root after ${outcome}` }])));
+      await bench.status(id, 'idle');
+    }
+    await stream.until('idle', 3);
+    const ends = stream.events.filter((event) => /turn\.(completed|failed|cancelled)$/.test(event.type));
+    assert.deepEqual(
+      ends.map((event) => [
+        (event['turn'] as Json)['subagent_id'] !== null,
+        (event['turn'] as Json)['status'],
+      ]),
+      [
+        [true, 'completed'],
+        [false, 'completed'],
+        [true, 'failed'],
+        [false, 'completed'],
+        [true, 'cancelled'],
+        [false, 'completed'],
+      ],
+    );
+    await stream.cancel();
+  });
+});
+
+describe('approvals', () => {
+  it('are required actions; the answer goes on with the turn', async (t) => {
+    const bench = await emulate(t);
+    const ask = {
+      type: 'mcp_tool_call' as const,
+      server_label: 'crm',
+      name: 'delete',
+      arguments: { id: 1 },
+      message: 'May I?',
+    };
+    const id = await bench.start([{ ask, request_id: 'req_1' }, { say: 'person said {{approval}}' }]);
+    const [action] = (await bench.status(id, 'requires_action'))['required_actions'] as Json[];
+    assert.deepEqual(
+      [action?.['type'], action?.['request_id'], action?.['request']],
+      ['mcp_approval_request', 'req_1', ask],
+    );
+    const answer = {
+      type: 'agent.session.input.mcp_approval_request_result',
+      request_id: 'req_1',
+      response: { type: 'mcp_tool_call', decision: 'deny' },
+    };
+    assert.equal((await bench.post(id, { ...answer, request_id: 'req_2' })).status, 400);
+    assert.equal((await bench.post(id, answer)).status, 202);
+    await bench.status(id, 'idle');
+    assert.match(JSON.stringify(await bench.items(id)), /person said deny/);
+    assert.equal((await bench.post(id, answer)).status, 400);
+    assert.equal(bench.emulator.counters().totals.approvals_accepted, 1);
+  });
+
+  it('for a sign-in leave items without the values', async (t) => {
+    const bench = await emulate(t);
+    const ask = {
+      type: 'browser_authentication' as const,
+      credential_origin: 'https://example.com',
+      fields: [{ id: 'pw', label: 'Password', required: true, type: 'password' }],
+      options: [{ id: 'form', label: 'Form', field_ids: ['pw'] }],
+      reason: null,
+    };
+    const id = await bench.start([{ ask, request_id: 'req_1' }, { say: 'ok' }]);
+    await bench.status(id, 'requires_action');
+    const answer = (response: Json): Json => ({
+      type: 'agent.session.input.computer_use_approval_request_result',
+      request_id: 'req_1',
+      response: { type: 'browser_authentication', ...response },
+    });
+    const fields = [{ field_id: 'pw', value: 'hunter2' }];
+    assert.equal((await bench.post(id, answer({ action: 'submit', fields }))).status, 400);
+    const empty = [{ field_id: 'pw', value: '' }];
+    assert.equal(
+      (await bench.post(id, answer({ action: 'submit', fields: empty, selected_option: 'form' }))).status,
+      400,
+    );
+    assert.equal(
+      (await bench.post(id, answer({ action: 'submit', fields, selected_option: 'form' }))).status,
+      202,
+    );
+    await bench.status(id, 'idle');
+    const items = await bench.items(id);
+    assert.deepEqual(
+      items.map((item) => item['type']).filter((type) => String(type).startsWith('computer')),
+      ['computer_use_approval_request', 'computer_use_approval_request_result'],
+    );
+    assert.doesNotMatch(JSON.stringify(items), /hunter2/);
+  });
+});
