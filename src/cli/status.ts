@@ -15,14 +15,13 @@ export async function status(taskId: string, options: { json?: boolean }): Promi
     printJson(overview);
     return;
   }
-  const polled = overview.source !== 'server' || (await tasks.hasPollers(overview.task_queue));
-  print(describeTask(overview, { polled, link: webUiLink(taskId), now: Date.now() }));
+  print(describeTask(overview, { link: webUiLink(taskId), now: Date.now() }));
 }
 
 /** The overview in a few lines. Times in ms. */
 export function describeTask(
   overview: TaskOverview,
-  beside: { polled: boolean; link: string | undefined; now: number },
+  beside: { link: string | undefined; now: number },
 ): string {
   const { detail, record } = overview;
   const state = overview.state === 'unknown' ? 'running' : overview.state.replaceAll('_', ' ');
@@ -32,7 +31,7 @@ export function describeTask(
   };
   if (overview.source === 'server') {
     const silent = `no worker is polling task queue ${JSON.stringify(overview.task_queue)}`;
-    add('source', `the server alone: ${beside.polled ? 'no worker answered' : silent}`);
+    add('source', `the server alone: ${overview.worker_polling === true ? 'no worker answered' : silent}`);
   }
   add('task', overview.summary);
   add('agent', named(overview.agent, detail?.model ?? record?.model ?? null));

@@ -9,6 +9,7 @@ import { connectClient } from './connect.ts';
 import type { ConnectOptions } from './connect.ts';
 import { TaskConflictError } from './errors.ts';
 import type { TaskOverview } from './overview.ts';
+import { isPolled } from './pollers.ts';
 import { translate } from './server-errors.ts';
 import {
   checkedInput,
@@ -36,9 +37,6 @@ export interface StartOptions {
   /** More fields for the workflow's memo, JSON values. */
   memo?: Record<string, unknown>;
 }
-
-/** A poll that is older than this is no sign of a living worker: polls are renewed every minute. */
-const POLL_AGE_MS = 90_000;
 
 /**
  * Starts and finds agent tasks: the client for backend services.
@@ -128,15 +126,7 @@ export class AgentTasks {
    */
   async hasPollers(taskQueue: string = this.taskQueue): Promise<boolean> {
     try {
-      const { pollers } = await this.#within(() =>
-        // Without a type the server describes the workflow task queue.
-        this.#client.workflowService.describeTaskQueue({
-          namespace: this.#client.options.namespace,
-          taskQueue: { name: taskQueue },
-        }),
-      );
-      const oldest = Date.now() - POLL_AGE_MS;
-      return (pollers ?? []).some((poller) => Number(poller.lastAccessTime?.seconds ?? 0) * 1000 > oldest);
+      return await this.#within(() => isPolled(this.#client, taskQueue));
     } catch (error) {
       throw translate(error, this.#client, taskQueue);
     }

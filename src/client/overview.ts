@@ -5,6 +5,7 @@ import { SEARCH_ATTRIBUTES } from '../protocol/task.ts';
 import type { RunRecord, TaskState, TaskStatus } from '../protocol/task.ts';
 import type { TaskFailureReason } from './errors.ts';
 import { taskError } from './outcome.ts';
+import { isPolled } from './pollers.ts';
 import { lacksWorker, translate } from './server-errors.ts';
 
 /** JSON, like all that a task tells. Times in milliseconds since the epoch. */
@@ -20,6 +21,8 @@ export interface TaskOverview {
   agent: string | null;
   session_id: string | null;
   task_queue: string;
+  /** Whether any worker polls the task queue; null for a task that has ended. */
+  worker_polling: boolean | null;
   started_at: number;
   ended_at: number | null;
   /** The task's own answer, when a worker gave it. */
@@ -60,6 +63,10 @@ export async function overviewOf(
     const run = client.workflow.getHandle(described.workflowId, described.runId);
     return within(waits.requestMs, () => withOutcome(overview, run));
   }
+  // Without a poller a query would only wait for its time to be over.
+  const polled = await within(waits.requestMs, () => isPolled(client, described.taskQueue));
+  overview.worker_polling = polled;
+  if (!polled) return overview;
   try {
     const detail = await within(waits.workerMs, () => handle.query<TaskStatus>('status'));
     const { state, agent, session_id } = detail;
@@ -82,6 +89,7 @@ async function fromServer(described: WorkflowExecutionDescription): Promise<Task
     agent: attributes.get(ATTRIBUTE.agent) ?? null,
     session_id: attributes.get(ATTRIBUTE.sessionId) ?? null,
     task_queue: described.taskQueue,
+    worker_polling: null,
     started_at: described.startTime.getTime(),
     ended_at: described.closeTime?.getTime() ?? null,
     detail: null,

@@ -95,13 +95,13 @@ describe('holdfast start', () => {
     writeFileSync(text, 'line 1\nline 2\n');
     // As a Windows editor writes it.
     writeFileSync(json, `\uFEFF${JSON.stringify(taskJson)}`);
-    const started = { environment: { type: 'none' } };
+    const none = { environment: { type: 'none' } };
     const ways: [args: string[], stdin: string, input: unknown][] = [
-      [['--agent', 'a', '--input-file', text], '', { agent: 'a', input: 'line 1\nline 2\n', ...started }],
-      [['--agent', 'a', '--input-file', '-'], 'piped', { agent: 'a', input: 'piped', ...started }],
-      [['--json', JSON.stringify(taskJson)], '', { ...taskJson, ...started }],
-      [['--json-file', json], '', { ...taskJson, ...started }],
-      [['--json-file', '-'], JSON.stringify(taskJson), { ...taskJson, ...started }],
+      [['--agent', 'a', '--input-file', text], '', { agent: 'a', input: 'line 1\nline 2\n', ...none }],
+      [['--agent', 'a', '--input-file', '-'], 'piped', { agent: 'a', input: 'piped', ...none }],
+      [['--json', JSON.stringify(taskJson)], '', { ...taskJson, ...none }],
+      [['--json-file', json], '', { ...taskJson, ...none }],
+      [['--json-file', '-'], JSON.stringify(taskJson), { ...taskJson, ...none }],
       [['--session', 'sess_1', '--agent', 'a'], '', { session_id: 'sess_1', agent: 'a' }],
     ];
     await Promise.all(

@@ -146,6 +146,7 @@ describe('without a worker', () => {
     assert.ok(Math.abs(Date.now() - status.started_at) < 60_000);
     assert.equal(status.ended_at, null);
     assert.equal(await tasks.hasPollers(), false);
+    assert.equal(status.worker_polling, false);
     const answer = { call_id: 'call_1', action: 'run_again' } as const;
     const message = `no worker on task queue "${tasks.taskQueue}" answered within 1 s: start a worker for it`;
     assert.equal((await error(NoWorkerError, task.pending())).message, message);
@@ -158,7 +159,7 @@ describe('without a worker', () => {
     );
   });
 
-  it('sees a poller', async () => {
+  it('sees a poller, and one that does not answer', async () => {
     const tasks = tasksOf();
     const abort = new AbortController();
     const poll = client.connection
@@ -166,6 +167,10 @@ describe('without a worker', () => {
       .catch(() => undefined);
     const deadline = Date.now() + 10_000;
     while (!(await tasks.hasPollers())) assert.ok(Date.now() < deadline, 'the poller is never seen');
+    // It takes this task and never answers: the server's data are given after the wait.
+    const status = await (await tasks.start(input)).status();
+    assert.deepEqual([status.source, status.worker_polling], ['server', true]);
+    await client.workflow.getHandle(status.task_id).terminate();
     abort.abort();
     await poll;
   });
