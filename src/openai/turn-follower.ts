@@ -48,7 +48,7 @@ export interface FollowOptions {
   /** Aborted when the worker shuts down: the follower returns `handover`. */
   handover: AbortSignal;
   /** Decides about a new call: arguments, policy. */
-  plan: (call: RequiredCall) => Promise<PlannedCall>;
+  plan: (call: RequiredCall) => PlannedCall;
   view: (view: FollowView) => void;
   /** Silence after which a stream counts as dead. */
   silenceMs: number;
@@ -271,7 +271,7 @@ class TurnFollower {
     for (const call of due.calls) {
       const key = callKey(call);
       if (this.#known.has(key) || this.#planned.has(key)) continue;
-      this.#planned.set(key, await this.#options.plan(call));
+      this.#planned.set(key, this.#options.plan(call));
       this.#turnId ??= call.turn_id;
     }
 

@@ -2,7 +2,7 @@
  * The contract between the workflow and its activities: inputs and outputs as they stand in history.
  * Small by design: no deltas, no item bodies (I10).
  */
-import type { PlannedCall, ToolCallInput, ToolResult, CheckResult } from './calls.ts';
+import type { CheckResult, PlannedCall, ToolCallInput, ToolExecution, ToolResult } from './calls.ts';
 import type { AgentTaskInput, TurnReport } from './task.ts';
 import type { InputMessage } from './wire.ts';
 
@@ -19,6 +19,8 @@ export interface TaskSettings {
   heartbeat_timeout_ms: number;
   /** How long a cancelled task waits for the service to confirm, and for its tools to stop. */
   cancel_wait_ms: number;
+  /** History events after which a task continues as new; the server's own suggestion counts too. */
+  continue_after_events: number;
 }
 
 export interface OpenSessionInput {
@@ -34,8 +36,6 @@ export interface OpenSessionInput {
 export interface OpenedSession {
   session_id: string;
   how: 'created' | 'adopted' | 'attached';
-  /** The session's key in its metadata; null when attached. */
-  session_key: string | null;
   /** Creation was tried more than once: other sessions with our key may still appear (I1). */
   sweep: boolean;
   /** The registered agent whose tools answer; null means every registered tool. */
@@ -139,7 +139,7 @@ export interface PostInputOutput {
 }
 
 export interface SweepInput {
-  session_key: string;
+  first_run_id: string;
   /** The session to leave alone; null when the task never learned of one. */
   keep: string | null;
 }
@@ -194,4 +194,4 @@ export interface Activities {
 export type ToolActivity = (
   args: Record<string, unknown> | null,
   call: ToolCallInput,
-) => Promise<ToolResult | CheckResult>;
+) => Promise<ToolExecution | CheckResult>;

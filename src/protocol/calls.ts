@@ -20,6 +20,13 @@ export interface ToolResult {
   error?: string;
 }
 
+/** What a tool activity returns when it executed. */
+export interface ToolExecution {
+  result: ToolResult;
+  /** Which attempt of the run it was, from 1. */
+  attempt: number;
+}
+
 /** How a call is to be run, decided where the tool is known and kept in history, so that a deploy changes nothing. */
 export interface RunPlan {
   kind: 'run';

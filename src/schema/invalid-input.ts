@@ -19,6 +19,11 @@ export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
   readonly issues: InputIssue[];
 
+  /** One thing wrong, at one place. */
+  static at(path: string, problem: string): InvalidInputError {
+    return new InvalidInputError([{ path, problem }]);
+  }
+
   constructor(issues: InputIssue[]) {
     const shown = issues.slice(0, MAX_ISSUES).map((issue) => `${issue.path}: ${issue.problem}`);
     if (issues.length > MAX_ISSUES) shown.push(`and ${issues.length - MAX_ISSUES} more`);

@@ -1,6 +1,6 @@
 /**
- * Heartbeats of a running tool, at a fixed rate and by themselves. Once `started` is known to the server, every
- * later heartbeat keeps it: details replace each other (I2).
+ * Heartbeats of a running activity, at a fixed rate and by themselves. Once `started` is known to the server,
+ * every later heartbeat keeps it: details replace each other (I2).
  */
 import type { Context } from '@temporalio/activity';
 
@@ -13,6 +13,7 @@ export class Heartbeats {
   readonly #timeoutMs: number;
   #started = false;
   #progress: unknown;
+  #view: Record<string, unknown> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #last = 0;
 
@@ -47,10 +48,18 @@ export class Heartbeats {
     this.#context.heartbeat(this.details());
   }
 
+  /** Shows a view with the next heartbeats; the first one goes at once. `view` must be small JSON. */
+  show(view: Record<string, unknown>): void {
+    const first = this.#view === null;
+    this.#view = view;
+    if (first) this.#context.heartbeat(this.details());
+  }
+
   details(): Record<string, unknown> {
     return {
       ...(this.#started ? { started: true } : {}),
       ...(this.#progress === undefined ? {} : { progress: this.#progress }),
+      ...this.#view,
     };
   }
 

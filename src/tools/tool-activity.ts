@@ -19,7 +19,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 
 import { faultPoint } from '../faults/fault-point.ts';
 import { hasStarted, TOOL_FAILURE, TOOL_OUTCOME_SIGNAL, type ToolOutcome } from '../protocol/activities.ts';
-import type { CheckResult, ToolCallInput, ToolResult } from '../protocol/calls.ts';
+import type { CheckResult, ToolCallInput, ToolExecution, ToolResult } from '../protocol/calls.ts';
 import { truncate, wellFormed } from '../protocol/text.ts';
 import { argumentsObject, checkArguments } from './arguments.ts';
 import type { Tool, ToolCall } from './define-tool.ts';
@@ -50,7 +50,7 @@ type Args = Record<string, unknown> | null;
 export function toolActivity(
   tool: Tool,
   deps: ToolActivityDeps,
-): (args: Args, call: ToolCallInput) => Promise<ToolResult | CheckResult> {
+): (args: Args, call: ToolCallInput) => Promise<ToolExecution | CheckResult> {
   return async (args, call) => {
     const run = new ToolRun(tool, deps, call);
     return call.mode === 'check' ? run.check(args) : run.execute(args);
@@ -80,12 +80,15 @@ class ToolRun {
     return this.#call.effect === 'once' || this.#tool.effect === 'once';
   }
 
-  async execute(args: Args): Promise<ToolResult> {
+  async execute(args: Args): Promise<ToolExecution> {
+    const { attempt } = this.#context.info;
     if (this.#once && hasStarted(this.#context.info.heartbeatDetails)) {
       throw this.#unknown('an earlier attempt had started');
     }
     const input = await this.#arguments(args);
-    if (!input.ok) return { success: false, error: `Tool "${this.#tool.name}": ${input.problem}` };
+    if (!input.ok) {
+      return { result: { success: false, error: `Tool "${this.#tool.name}": ${input.problem}` }, attempt };
+    }
     faultPoint('tool.before_fence');
     if (this.#once) await this.#fence();
     faultPoint('tool.after_fence');
@@ -95,7 +98,7 @@ class ToolRun {
       faultPoint('tool.after_effect');
       if (this.#once) await this.#confirmFinish(result);
       faultPoint('tool.before_return');
-      return result;
+      return { result, attempt };
     } finally {
       this.#heartbeats.stop();
     }

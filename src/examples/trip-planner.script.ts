@@ -1,0 +1,44 @@
+/** How the local Agents API plays the trip planner's model: a pure function of what has happened in the turn. */
+import type { AgentScript, Step, TurnView } from '../emulator/index.ts';
+
+const script: AgentScript = {
+  name: 'trip-planner',
+  match: { tools: ['get_weather', 'hold_room', 'book_room'] },
+  next: (view: TurnView): Step | null => {
+    switch (view.step) {
+      case 0:
+        return { reason: 'Compare both cities first, then hold a room in the better one.' };
+      case 1:
+        return { say: 'Let me look at the weather in Lisbon and Porto.', phase: 'commentary' };
+      case 2:
+        return {
+          call: [
+            { name: 'get_weather', arguments: { city: 'Lisbon' } },
+            { name: 'get_weather', arguments: { city: 'Porto' } },
+          ],
+        };
+      case 3:
+        return { call: { name: 'hold_room', arguments: { city: 'Lisbon', nights: 2 } } };
+      case 4:
+        return { say: 'Lisbon is sunny and a room is on hold. Booking it now.', phase: 'commentary' };
+      case 5:
+        return { call: { name: 'book_room', arguments: { hold_id: field(view, 'hold_room', 'hold_id') } } };
+      case 6:
+        return {
+          say: `Lisbon it is: ${field(view, 'get_weather', 'sky')} and warmer than Porto. Your room for two nights is booked, confirmation ${field(view, 'book_room', 'confirmation')}.`,
+        };
+      default:
+        return null;
+    }
+  },
+};
+export default script;
+
+/** A field of the first result of a tool, or its error, which a model would quote too. */
+function field(view: TurnView, tool: string, name: string): string {
+  const result = view.results.find((each) => each.name === tool);
+  if (!result?.success || typeof result.output !== 'string') return result?.error ?? 'unknown';
+  const output = JSON.parse(result.output) as Record<string, unknown>;
+  const value = output[name];
+  return typeof value === 'string' ? value : 'unknown';
+}

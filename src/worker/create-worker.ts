@@ -1,0 +1,133 @@
+/** Puts a worker together: configuration, connection, workflows, activities. */
+import { existsSync } from 'node:fs';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+
+import { createActivities } from '../../activities/index.ts';
+import { AgentsApi } from '../openai/agents-api.ts';
+import type { Agent } from '../tools/define-agent.ts';
+import type { Tool } from '../tools/define-tool.ts';
+import { Registry } from '../tools/registry.ts';
+import { ConfigError, readConfig, type WorkerConfig } from './config.ts';
+import { createLogger, temporalLogger } from './logger.ts';
+import { searchAttributeCheck } from './search-attributes.ts';
+
+/** The SDK's own bound on the time between two heartbeats: cancellations arrive with their answers. */
+const HEARTBEAT_THROTTLE_MS = 2000;
+/** After the grace, a tool that does not stop no longer holds up the shutdown. */
+const FORCE_AFTER_MS = 5000;
+
+export interface CreateWorkerOptions {
+  agents: readonly Agent[];
+  /** Tools beyond those of the agents, for inline and attached agents. */
+  tools?: readonly Tool[];
+  /** Defaults to the environment. */
+  config?: WorkerConfig;
+  taskQueue?: string;
+}
+
+export interface HoldfastWorker {
+  readonly taskQueue: string;
+  readonly namespace: string;
+  /** Runs until `shutdown`; resolves when everything has been handed over or finished. */
+  run(): Promise<void>;
+  /** Stops taking work. Followers hand over at once; running tools may finish within the grace. */
+  shutdown(): void;
+}
+
+/**
+ * Creates a worker connected as `@temporalio/envconfig` says (`temporal.toml` profiles, `TEMPORAL_*` variables).
+ * Throws ConfigError for a bad environment or an unreachable server, DefinitionError for agents that clash.
+ */
+export async function createWorker(options: CreateWorkerOptions): Promise<HoldfastWorker> {
+  const config = options.config ?? readConfig();
+  const registry = new Registry(options.agents, options.tools);
+  const taskQueue = options.taskQueue ?? config.taskQueue;
+  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  installLogger(config.logLevel);
+  const address = connectionOptions.address ?? 'localhost:7233';
+  const connection = await NativeConnection.connect({ ...connectionOptions, address }).catch(
+    (error: unknown) => {
+      const why = error instanceof Error ? error.message.split('\n')[0] : 'unknown error';
+      throw new ConfigError(`no Temporal server at ${address} (${why}); start one, or set TEMPORAL_ADDRESS`);
+    },
+  );
+  const shutdown = new AbortController();
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue,
+    ...workflowSource(config),
+    activities: createActivities({
+      api: new AgentsApi({
+        apiKey: config.apiKey,
+        ...(config.baseURL === undefined ? {} : { baseURL: config.baseURL }),
+      }),
+      registry,
+      settings: {
+        heartbeat_timeout_ms: config.heartbeatTimeoutMs,
+        cancel_wait_ms: config.cancelWaitMs,
+        continue_after_events: config.continueAfterEvents,
+      },
+      streamSilenceMs: config.streamSilenceMs,
+      followLimitMs: config.followLimitMs,
+      maxOutputBytes: config.maxOutputBytes,
+      logToolErrors: config.logToolErrors,
+      hasSearchAttributes:
+        config.searchAttributes === 'off'
+          ? () => Promise.resolve(false)
+          : searchAttributeCheck(connection, namespace),
+      shutdown: shutdown.signal,
+    }),
+    maxConcurrentActivityTaskExecutions: config.maxActivities,
+    maxHeartbeatThrottleInterval: Math.min(HEARTBEAT_THROTTLE_MS, config.heartbeatTimeoutMs / 4),
+    // A killed worker's sticky queue is given up after this: its tasks move on to the others.
+    stickyQueueScheduleToStartTimeout: '1s',
+    shutdownGraceTime: config.shutdownGraceMs,
+    shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_MS,
+  });
+  return {
+    taskQueue,
+    namespace,
+    run: async () => {
+      try {
+        await worker.run();
+      } finally {
+        await connection.close();
+      }
+    },
+    shutdown: () => {
+      if (shutdown.signal.aborted) return;
+      shutdown.abort();
+      worker.shutdown();
+    },
+  };
+}
+
+let installed = false;
+
+/** The runtime is one per process; a program that has installed its own keeps it. */
+function installLogger(level: string): void {
+  if (installed) return;
+  installed = true;
+  try {
+    Runtime.install({ logger: temporalLogger(createLogger(level)), shutdownSignals: [] });
+  } catch {
+    // Installed already, by the program that this worker is part of.
+  }
+}
+
+/** A prepared bundle starts a worker seconds faster than bundling anew. */
+function workflowSource(config: WorkerConfig): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const prepared =
+    config.workflowBundle ?? fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
+  if (existsSync(prepared)) return { workflowBundle: { codePath: prepared } };
+  if (config.workflowBundle)
+    throw new ConfigError(`HOLDFAST_WORKFLOW_BUNDLE: there is no file ${config.workflowBundle}`);
+  // The same ending as this file's: the worker runs compiled and from source.
+  const ending = extname(import.meta.url);
+  return { workflowsPath: fileURLToPath(new URL(`../../workflows/index${ending}`, import.meta.url)) };
+}

@@ -1,0 +1,192 @@
+/**
+ * The calls of a task: which are open, what is saved, what is posted, what is settled. Plain data with explicit
+ * snapshot and restore, so that continue-as-new carries everything owed (I10).
+ */
+import type { PlannedCall, ToolResult } from '../src/protocol/calls.ts';
+import { callKey } from '../src/protocol/calls.ts';
+import type { CallReport, CallState, PendingDecision } from '../src/protocol/task.ts';
+
+const RECENT = 50;
+
+/** An open call: from the follower's finding to the confirmation of its result. */
+export interface OpenCall {
+  planned: PlannedCall;
+  state: CallState;
+  /** Run in progress or last tried; 0 before the first. */
+  run_no: number;
+  /** Attempts known of all runs. */
+  attempts: number;
+  started_at: number | null;
+  ended_at: number | null;
+  /** Saved, and kept until it is confirmed (I4). */
+  result: ToolResult | null;
+  note: string | null;
+  /** Since when the outcome is unknown, in ms since the epoch. */
+  unknown_since: number | null;
+  /** How often the service did not take the result; grows the pause before the next post. */
+  post_failures: number;
+  /** Not to be posted before this time, in ms since the epoch. */
+  post_after: number;
+  /** The result was refused for what it is and replaced once. */
+  replaced: boolean;
+}
+
+export interface CallBookSnapshot {
+  open: OpenCall[];
+  settled: CallReport[];
+  /** Keys of all settled calls of the current turn. */
+  settled_keys: string[];
+  total: number;
+  failed: number;
+}
+
+export class CallBook {
+  readonly #open = new Map<string, OpenCall>();
+  #settled: CallReport[] = [];
+  #settledKeys: string[] = [];
+  #total = 0;
+  #failed = 0;
+
+  static restore(snapshot: CallBookSnapshot): CallBook {
+    const book = new CallBook();
+    for (const call of snapshot.open) book.#open.set(callKey(call.planned), call);
+    book.#settled = snapshot.settled;
+    book.#settledKeys = snapshot.settled_keys;
+    book.#total = snapshot.total;
+    book.#failed = snapshot.failed;
+    return book;
+  }
+
+  snapshot(): CallBookSnapshot {
+    return {
+      open: this.open(),
+      settled: this.#settled,
+      settled_keys: this.#settledKeys,
+      total: this.#total,
+      failed: this.#failed,
+    };
+  }
+
+  /** Takes a call that the service asks for. One that is known already, settled or not, is left as it is (I2). */
+  add(planned: PlannedCall, now: number): void {
+    const key = callKey(planned);
+    if (this.#open.has(key)) return;
+    const settled = this.#settledKeys.indexOf(key);
+    if (settled >= 0) {
+      // Asked for from an old snapshot: make it one of the recent keys, which the next follower is told.
+      this.#settledKeys.push(...this.#settledKeys.splice(settled, 1));
+      return;
+    }
+    const answer = planned.plan.kind === 'answer' ? planned.plan.result : null;
+    this.#open.set(key, {
+      planned,
+      state: answer ? 'saved' : 'planned',
+      run_no: 0,
+      attempts: 0,
+      started_at: null,
+      ended_at: answer ? now : null,
+      result: answer,
+      note: null,
+      unknown_since: null,
+      post_failures: 0,
+      post_after: 0,
+      replaced: false,
+    });
+  }
+
+  get(key: string): OpenCall | undefined {
+    return this.#open.get(key);
+  }
+
+  open(): OpenCall[] {
+    return [...this.#open.values()];
+  }
+
+  inState(...states: CallState[]): OpenCall[] {
+    return this.open().filter((call) => states.includes(call.state));
+  }
+
+  /** Saves a result; the first one wins (design: self-resolving). Returns false when there is one already. */
+  save(call: OpenCall, result: ToolResult, now: number): boolean {
+    if (call.result !== null) return false;
+    call.result = result;
+    call.state = 'saved';
+    call.ended_at = now;
+    call.unknown_since = null;
+    call.note = null;
+    return true;
+  }
+
+  /** Closes a call: its result is confirmed, or nobody wants it any more. */
+  settle(key: string, how: 'delivered' | 'dropped' | 'unknown', note?: string): void {
+    const call = this.#open.get(key);
+    if (!call) return;
+    this.#open.delete(key);
+    const success = call.result?.success === true;
+    call.state = how !== 'delivered' ? how : success ? 'succeeded' : 'failed';
+    if (note) call.note = note;
+    this.#total++;
+    if (call.state !== 'succeeded') this.#failed++;
+    this.#settled = [...this.#settled, report(call)].slice(-RECENT);
+    this.#settledKeys.push(key);
+  }
+
+  /** The task ends: says of every open call what was left of it. */
+  close(): void {
+    for (const call of this.open()) {
+      const key = callKey(call.planned);
+      if (call.state === 'unknown') this.settle(key, 'unknown');
+      else if (call.state === 'running') this.settle(key, 'unknown', 'still running when the task ended');
+      else if (call.state === 'posted')
+        this.settle(key, 'delivered', 'sent; the end came before it was confirmed');
+      else this.settle(key, 'dropped', call.result ? 'finished, result not sent' : 'not started');
+    }
+  }
+
+  /** A new turn asks for new calls only; the old turn's keys need not be kept. */
+  startTurn(): void {
+    this.#settledKeys = [];
+  }
+
+  /** Keys that a follower must not take for new: everything open, and the last settled ones. */
+  knownKeys(): string[] {
+    return [...this.#open.keys(), ...this.#settledKeys.slice(-RECENT)];
+  }
+
+  get totals(): { total: number; failed: number } {
+    return { total: this.#total, failed: this.#failed };
+  }
+
+  reports(): CallReport[] {
+    return [...this.#settled, ...this.open().map(report)];
+  }
+
+  pending(): PendingDecision[] {
+    return this.inState('unknown').map((call) => ({
+      kind: 'unknown_outcome',
+      turn_id: call.planned.turn_id,
+      call_id: call.planned.call_id,
+      name: call.planned.name,
+      summary: call.planned.summary,
+      run_no: call.run_no,
+      reason: call.note ?? 'the outcome is unknown',
+      since: call.unknown_since ?? 0,
+    }));
+  }
+}
+
+function report(call: OpenCall): CallReport {
+  const { planned, started_at, ended_at, note } = call;
+  return {
+    turn_id: planned.turn_id,
+    call_id: planned.call_id,
+    name: planned.name,
+    summary: planned.summary,
+    effect: planned.plan.kind === 'run' ? planned.plan.effect : null,
+    state: call.state,
+    runs: call.run_no,
+    attempts: call.attempts,
+    duration_ms: started_at !== null && ended_at !== null ? ended_at - started_at : null,
+    ...(note === null ? {} : { note }),
+  };
+}

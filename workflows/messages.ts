@@ -1,0 +1,117 @@
+/**
+ * Messages that reach a running task. Handlers check, record and answer at once; the loop acts (I8): an update
+ * that waited for a turn would lock out the person who must decide something in it.
+ */
+import {
+  ApplicationFailure,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+} from '@temporalio/workflow';
+
+import { TOOL_OUTCOME_SIGNAL, type ToolOutcome } from '../src/protocol/activities.ts';
+import { callKey, type ToolResult } from '../src/protocol/calls.ts';
+import { checkResolveCall } from '../src/protocol/guards.ts';
+import { isRecord } from '../src/protocol/json.ts';
+import {
+  FAILURE,
+  type PendingDecision,
+  type ResolveCallInput,
+  type ResolveCallResult,
+  type TaskStatus,
+} from '../src/protocol/task.ts';
+import { truncate, wellFormed } from '../src/protocol/text.ts';
+import type { OpenCall } from './call-book.ts';
+import type { TaskState } from './task-state.ts';
+
+/** A person's result obeys the same bound as a tool's default. */
+const MAX_RESULT_BYTES = 256 * 1024;
+
+export const statusQuery = defineQuery<TaskStatus>('status');
+export const pendingQuery = defineQuery<PendingDecision[]>('pending');
+export const resolveCallUpdate = defineUpdate<ResolveCallResult, [ResolveCallInput]>('resolveCall');
+export const toolOutcomeSignal = defineSignal<[ToolOutcome]>(TOOL_OUTCOME_SIGNAL);
+
+/** Sets all handlers. `changed` wakes the loop. */
+export function handleMessages(state: TaskState, changed: () => void): void {
+  setHandler(statusQuery, () => state.status(), {
+    description: 'Where the task stands, its calls and its turns.',
+  });
+  setHandler(pendingQuery, () => state.calls.pending(), {
+    description: 'Calls that wait for a person (resolveCall).',
+  });
+
+  setHandler(
+    resolveCallUpdate,
+    (input) => {
+      const call = find(state, input);
+      if (typeof call === 'string') throw invalid(call);
+      decide(state, call, input);
+      changed();
+      const { turn_id, call_id } = call.planned;
+      return { turn_id, call_id, action: input.action, state: 'recorded' };
+    },
+    {
+      description:
+        'Answers for a call whose outcome is unknown: give its result, run it again, or report failure.',
+      validator: (input) => {
+        const problem = checkResolveCall(input);
+        if (problem) throw invalid(problem);
+        const call = find(state, input);
+        if (typeof call === 'string') throw invalid(call);
+      },
+    },
+  );
+
+  setHandler(
+    toolOutcomeSignal,
+    (outcome) => {
+      // Anybody may send a signal: what does not fit is ignored, never an error (the workflow task would fail).
+      if (!isRecord(outcome) || !isRecord(outcome.result) || typeof outcome.result['success'] !== 'boolean')
+        return;
+      const call = state.calls.get(callKey(outcome));
+      if (!call || call.run_no !== outcome.run_no) return;
+      if (state.calls.save(call, outcome.result, Date.now())) changed();
+    },
+    { description: 'Sent by a tool that ended after its attempt was given up.' },
+  );
+}
+
+/** The call that the input means, or a sentence that says why there is none. */
+function find(state: TaskState, input: ResolveCallInput): OpenCall | string {
+  const matching = state.calls
+    .inState('unknown')
+    .filter(({ planned }) => planned.call_id === input.call_id)
+    .filter(({ planned }) => input.turn_id === undefined || planned.turn_id === input.turn_id);
+  const [call] = matching;
+  if (call && matching.length === 1) return call;
+  if (call) return 'turn_id: several calls have this call_id; say which turn is meant';
+  const waiting = state.calls.inState('unknown').map(({ planned }) => planned.call_id);
+  return `call_id: no call ${JSON.stringify(input.call_id.slice(0, 80))} waits for a decision; waiting: ${waiting.join(', ') || 'none'}`;
+}
+
+function decide(state: TaskState, call: OpenCall, input: ResolveCallInput): void {
+  if (input.action === 'run_again') {
+    call.state = 'planned';
+    call.unknown_since = null;
+    call.note = null;
+  } else {
+    state.calls.save(call, resultOf(input), Date.now());
+  }
+}
+
+function resultOf(input: ResolveCallInput): ToolResult {
+  if (input.action === 'report_failure') {
+    const sentence = input.error ?? 'The outcome of this call is unknown. Treat it as failed.';
+    return { success: false, error: truncate(wellFormed(sentence), 2000) };
+  }
+  const { output } = input;
+  if (output === null || output === undefined) return { success: true, output: null };
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  return { success: true, output: truncate(wellFormed(text), MAX_RESULT_BYTES) };
+}
+
+function invalid(problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problem, FAILURE.invalidInput);
+}

@@ -1,0 +1,136 @@
+/**
+ * What a task has to post: its message, its saved results, its cancellation. Nothing is posted twice at a time,
+ * and nothing is forgotten before the service is known to have it (I3, I4).
+ */
+import { sleep, uuid4 } from '@temporalio/workflow';
+
+import type { PostOutcome, Posting } from '../src/protocol/activities.ts';
+import { callKey } from '../src/protocol/calls.ts';
+import type { InputMessage } from '../src/protocol/wire.ts';
+import type { OpenCall } from './call-book.ts';
+import type { TaskContext } from './context.ts';
+
+const MAX_PAUSE_MS = 60_000;
+
+export class Outbox {
+  readonly #context: TaskContext;
+  readonly #messages: InputMessage[] | null;
+  /** Keys of what is on its way. */
+  readonly #inFlight = new Set<string>();
+  #cancelKey: string | null = null;
+  #cancelPosted = false;
+
+  /** @param messages the task's input, where it is to be posted. */
+  constructor(context: TaskContext, messages: InputMessage[] | null) {
+    this.#context = context;
+    this.#messages = messages;
+  }
+
+  get idle(): boolean {
+    return this.#inFlight.size === 0;
+  }
+
+  get cancelling(): boolean {
+    return this.#cancelKey !== null;
+  }
+
+  /** From now on the cancellation is posted, and results no more: the service would refuse them. */
+  cancel(): void {
+    this.#cancelKey ??= `hf_cancel_${uuid4()}`;
+  }
+
+  /** The task's message, while nobody has seen it land. */
+  unseenMessages(): { key: string; input: InputMessage[] }[] {
+    const { message, messageKey } = this.#context.state;
+    return message === 'posted' && this.#messages ? [{ key: messageKey, input: this.#messages }] : [];
+  }
+
+  /** Takes out everything that can be posted now. It is on its way until `release`. */
+  take(): Posting[] {
+    const due = this.#candidates().filter((posting) => !this.#inFlight.has(keyOf(posting)));
+    for (const posting of due) this.#inFlight.add(keyOf(posting));
+    return due;
+  }
+
+  /** The activity that had these postings has ended, in whatever way. */
+  release(postings: readonly Posting[]): void {
+    for (const posting of postings) this.#inFlight.delete(keyOf(posting));
+  }
+
+  /** Takes what became of postings. */
+  settle(outcomes: readonly PostOutcome[]): void {
+    const { state } = this.#context;
+    for (const { kind, key, outcome, detail } of outcomes) {
+      if (kind === 'cancel') {
+        this.#cancelPosted = true;
+      } else if (kind === 'message') {
+        if (outcome === 'accepted') state.message = 'posted';
+        if (outcome === 'refused') {
+          this.#context.end({
+            reason: 'api_refused',
+            error: { code: null, message: detail ?? 'the message was refused' },
+          });
+        }
+      } else {
+        const call = state.calls.get(key);
+        if (!call) continue;
+        if (outcome === 'accepted') call.state = 'posted';
+        else if (outcome === 'unwanted')
+          state.calls.settle(key, 'dropped', 'the service no longer waits for it');
+        else if (outcome === 'still_required') this.postLater(call);
+        else this.#replace(call, detail);
+      }
+    }
+  }
+
+  /** The service asks still and did not take the result: the same bytes again, later and later (I4). */
+  postLater(call: OpenCall): void {
+    const pause = Math.min(1000 * 2 ** call.post_failures, MAX_PAUSE_MS);
+    call.state = 'saved';
+    call.post_failures++;
+    call.post_after = Date.now() + pause;
+    this.#context.background(sleep(pause));
+  }
+
+  /** Refused for what it is: the model is told so, in few bytes. A second refusal ends it. */
+  #replace(call: OpenCall, detail = 'refused by the service'): void {
+    if (call.replaced) {
+      this.#context.state.calls.settle(callKey(call.planned), 'dropped', detail);
+      return;
+    }
+    call.replaced = true;
+    call.state = 'saved';
+    call.note = detail;
+    call.result = {
+      success: false,
+      error: `The result of tool "${call.planned.name}" was refused by the service.`,
+    };
+  }
+
+  #candidates(): Posting[] {
+    const { state } = this.#context;
+    if (this.#cancelKey !== null) return this.#cancelPosted ? [] : [{ kind: 'cancel', key: this.#cancelKey }];
+    const postings: Posting[] = [];
+    if (state.message === 'queued' && this.#messages) {
+      postings.push({ kind: 'message', key: state.messageKey, input: this.#messages });
+    }
+    const now = Date.now();
+    for (const { planned, result, post_after } of state.calls.inState('saved')) {
+      if (result === null || post_after > now) continue;
+      postings.push({ kind: 'tool_result', turn_id: planned.turn_id, call_id: planned.call_id, result });
+    }
+    return postings;
+  }
+}
+
+function keyOf(posting: Posting): string {
+  return posting.kind === 'tool_result' ? callKey(posting) : posting.key;
+}
+
+/** For the Web UI: what an activity posts, in a few words. */
+export function summaryOf(postings: readonly Posting[]): string {
+  const results = postings.filter((posting) => posting.kind === 'tool_result').length;
+  const words: string[] = postings.filter((posting) => posting.kind !== 'tool_result').map((posting) => posting.kind);
+  if (results > 0) words.push(results === 1 ? '1 tool result' : `${results} tool results`);
+  return words.length === 0 ? 'follow' : `post ${words.join(', ')}`;
+}
