@@ -32,6 +32,7 @@ export class EventStream implements Listener {
   private sent = 0;
   private turnEnded = false;
   private open = true;
+  private cutNext = false;
 
   /** Sends the headers at once: clients post only after they have them. */
   constructor(response: ServerResponse, session: LiveSession, options: StreamOptions, status: number) {
@@ -61,7 +62,7 @@ export class EventStream implements Listener {
     if (this.noDeltas && event.type.endsWith('.delta')) return;
     if (this.struck('drop_events', event) !== undefined) return;
     if (this.cut?.before_type === event.type) return this.breakOff(event);
-    if (this.isDue() && this.cut?.mode === 'half_frame') return this.breakOff(event);
+    if (this.cutNext) return this.breakOff(event);
     const odd = this.struck('unknown_event', event);
     if (odd !== undefined) {
       this.frame(asEvent({ type: 'agent.session.local_unknown', session_id: this.session.id, ...odd.event }));
@@ -69,8 +70,8 @@ export class EventStream implements Listener {
     const patch = this.struck('patch_event', event);
     this.frameChecked(patch === undefined ? event : (merge(event, patch.patch) as EventBody));
     this.sent += 1;
-    if (this.cut?.after_type === event.type || this.isDue()) return this.breakOff();
-    this.endIfOver(event);
+    if (this.cut?.after_type === event.type || this.isDue()) this.cutHere();
+    else this.endIfOver(event);
   }
 
   end(): void {
@@ -80,7 +81,8 @@ export class EventStream implements Listener {
   }
 
   private greet(): void {
-    if (this.cut !== undefined && this.isDue() && this.cut.mode !== 'half_frame') return this.breakOff();
+    if (this.isDue()) this.cutHere();
+    if (!this.open) return;
     if (this.take('initial_status_event') !== undefined) {
       const session = this.session.view();
       this.deliver({ type: `agent.session.${session.status}`, session });
@@ -150,6 +152,12 @@ export class EventStream implements Listener {
       return;
     }
     for (let at = 0; at < bytes.length; at += size) this.response.write(bytes.subarray(at, at + size));
+  }
+
+  /** Half a frame needs a next event to be the half of. */
+  private cutHere(): void {
+    if (this.cut?.mode === 'half_frame') this.cutNext = true;
+    else this.breakOff();
   }
 
   /** `cut_stream`, with or without the half of a frame. */

@@ -289,6 +289,14 @@ describe('subagents', () => {
   });
 });
 
+function signIn(response: Json): Json {
+  return {
+    type: 'agent.session.input.computer_use_approval_request_result',
+    request_id: 'req_1',
+    response: { type: 'browser_authentication', ...response },
+  };
+}
+
 describe('approvals', () => {
   it('are required actions; the answer goes on with the turn', async (t) => {
     const bench = await emulate(t);
@@ -329,20 +337,15 @@ describe('approvals', () => {
     };
     const id = await bench.start([{ ask, request_id: 'req_1' }, { say: 'ok' }]);
     await bench.status(id, 'requires_action');
-    const answer = (response: Json): Json => ({
-      type: 'agent.session.input.computer_use_approval_request_result',
-      request_id: 'req_1',
-      response: { type: 'browser_authentication', ...response },
-    });
     const fields = [{ field_id: 'pw', value: 'hunter2' }];
-    assert.equal((await bench.post(id, answer({ action: 'submit', fields }))).status, 400);
+    assert.equal((await bench.post(id, signIn({ action: 'submit', fields }))).status, 400);
     const empty = [{ field_id: 'pw', value: '' }];
     assert.equal(
-      (await bench.post(id, answer({ action: 'submit', fields: empty, selected_option: 'form' }))).status,
+      (await bench.post(id, signIn({ action: 'submit', fields: empty, selected_option: 'form' }))).status,
       400,
     );
     assert.equal(
-      (await bench.post(id, answer({ action: 'submit', fields, selected_option: 'form' }))).status,
+      (await bench.post(id, signIn({ action: 'submit', fields, selected_option: 'form' }))).status,
       202,
     );
     await bench.status(id, 'idle');

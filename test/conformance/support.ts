@@ -140,8 +140,12 @@ export class Bench {
 
   /** Opens a stream and answers once its headers are here. */
   async open(id: string, query = ''): Promise<RawStream> {
-    const response = await fetch(`${this.origin}/v1/agents/sessions/${id}/events${query}`, { headers: AUTH });
-    return new RawStream(response);
+    const control = new AbortController();
+    const response = await fetch(`${this.origin}/v1/agents/sessions/${id}/events${query}`, {
+      headers: AUTH,
+      signal: control.signal,
+    });
+    return new RawStream(response, control);
   }
 }
 
@@ -150,10 +154,12 @@ export class RawStream {
   readonly response: Response;
   text = '';
   ended: 'open' | 'eof' | 'broken' = 'open';
+  private readonly control: AbortController;
   private readonly reading: Promise<void>;
 
-  constructor(response: Response) {
+  constructor(response: Response, control: AbortController) {
     this.response = response;
+    this.control = control;
     this.reading = this.read();
   }
 
@@ -183,8 +189,10 @@ export class RawStream {
     return this.ended === 'eof' ? 'eof' : 'broken';
   }
 
+  /** Goes away, as a client does. */
   async cancel(): Promise<void> {
-    await this.response.body?.cancel().catch(() => undefined);
+    this.control.abort();
+    await this.reading;
   }
 
   private async read(): Promise<void> {
@@ -243,6 +251,13 @@ export function tool(name: string, properties: Json = {}): AgentToolParam {
     description: `the tool ${name}`,
     parameters: { type: 'object', properties, required: Object.keys(properties) },
   };
+}
+
+/** The value under nested keys, or undefined. */
+export function dig(value: unknown, ...keys: (string | number)[]): unknown {
+  let current = value;
+  for (const key of keys) current = (current as Json | undefined)?.[key];
+  return current;
 }
 
 export function errorOf(answer: Answer): Json {

@@ -1,7 +1,7 @@
 /** Calls and their results: the matrix of agents-api.md 5.4, keys (5.6), and calls side by side. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { emulate, errorOf, failure, message, result, script, waitFor, type Json } from './support.ts';
+import { dig, emulate, errorOf, failure, message, result, script, waitFor, type Json } from './support.ts';
 
 describe('a result', () => {
   it('is taken once; the same again is a repeat without effect, even after the turn', async (t) => {
@@ -181,7 +181,7 @@ describe('calls side by side', () => {
     assert.deepEqual(session['required_actions'], []);
     const [turn] = await bench.turns(id);
     assert.equal(turn?.['status'], 'failed');
-    assert.equal((turn?.['error'] as Json)['code'], 'request_timeout');
+    assert.equal(dig(turn, 'error', 'code'), 'request_timeout');
     assert.equal((await bench.post(id, result(call, 'late'))).status, 409);
   });
 
@@ -238,7 +238,8 @@ describe('idempotency keys', () => {
     const bench = await emulate(t);
     const body = { environment: { type: 'none' }, agent: { model: 'm' }, input: 'hi' };
     const headers = {
-      ...{ 'openai-beta': 'agents=v1', authorization: 'Bearer k' },
+      'openai-beta': 'agents=v1',
+      authorization: 'Bearer k',
       'idempotency-key': 'same',
     };
     const [a, b] = await Promise.all([

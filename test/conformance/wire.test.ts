@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startEmulator } from '../../src/emulator/index.ts';
-import { BETA, cancel, emulate, errorOf, message, result, script, tool, type Json } from './support.ts';
+import { BETA, cancel, dig, emulate, errorOf, message, result, script, tool, type Json } from './support.ts';
 
 describe('checks before the body', () => {
   it('asks for the beta header first, then the key, then the id', async (t) => {
@@ -148,7 +148,7 @@ describe('the event stream', () => {
       'idle',
     ]);
     const [created, user] = stream.events;
-    assert.equal((created?.['turn'] as Json)['status'], 'queued');
+    assert.equal(dig(created, 'turn', 'status'), 'queued');
     assert.equal(user?.['output_index'], null);
     const deltas = stream.events.filter((event) => event.type.endsWith('output_text.delta'));
     assert.equal(deltas.map((event) => event['delta']).join(''), 'one two');
@@ -157,7 +157,7 @@ describe('the event stream', () => {
     assert.equal(answer['status'], 'completed');
     const end = stream.events.at(-2);
     assert.equal(end?.['usage'], null);
-    assert.equal((end?.['turn'] as Json)['usage'], null);
+    assert.equal(dig(end, 'turn', 'usage'), null);
     await stream.cancel();
   });
 
@@ -192,7 +192,7 @@ describe('the event stream', () => {
       [output['type'], output['call_id'], output['output'], output['error'], output['status']],
       ['function_call_output', 'c1', 'seen', null, 'completed'],
     );
-    assert.deepEqual((stream.events[at + 3]?.['session'] as Json)['required_actions'], []);
+    assert.deepEqual(dig(stream.events[at + 3], 'session', 'required_actions'), []);
     await stream.cancel();
   });
 
