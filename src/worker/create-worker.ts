@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 
 import { createActivities } from '../../activities/index.ts';
+import { temporalSettings } from '../client/settings.ts';
 import { AgentsApi } from '../openai/agents-api.ts';
 import type { Agent } from '../tools/define-agent.ts';
 import type { Tool } from '../tools/define-tool.ts';
@@ -46,10 +46,9 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
   const config = options.config ?? readConfig();
   const registry = new Registry(options.agents, options.tools);
   const taskQueue = options.taskQueue ?? config.taskQueue;
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { address, namespace, connection: security } = temporalSettings();
   installLogger(config.logLevel);
-  const address = connectionOptions.address ?? 'localhost:7233';
-  const connection = await NativeConnection.connect({ ...connectionOptions, address }).catch(
+  const connection = await NativeConnection.connect({ ...security, address }).catch(
     (error: unknown) => {
       const why = error instanceof Error ? error.message.split('\n')[0] : 'unknown error';
       throw new ConfigError(`no Temporal server at ${address} (${why}); start one, or set TEMPORAL_ADDRESS`);
