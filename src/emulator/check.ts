@@ -115,9 +115,6 @@ export const anyObject: Check = (value, path) => {
   if (!isObject(value)) throw wrongType(path, 'an object', value);
 };
 
-/** Any value, present or not. */
-export const anything: Check = () => undefined;
-
 export function required(check: Check): Field {
   return { check, required: true };
 }

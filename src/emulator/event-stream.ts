@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { merge, newId } from './canonical.ts';
 import type { FaultKind, FaultOf } from './fault-kinds.ts';
 import type { Listener, LiveSession } from './live-session.ts';
+import { activeTurn } from './records.ts';
 import { asEvent, type EventBody } from './wire.ts';
 
 export interface StreamOptions {
@@ -89,7 +90,7 @@ export class EventStream implements Listener {
     }
     if (this.take('reemit_on_reconnect') === undefined) return;
     const { record } = this.session;
-    const turn = record.turns.at(-1);
+    const turn = activeTurn(record);
     for (const item of record.items) {
       if (item.turn_id !== turn?.turn.id) continue;
       this.deliver({

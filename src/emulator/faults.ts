@@ -142,7 +142,7 @@ function isCount(value: unknown): boolean {
 }
 
 /** Checks one fault against the table of kinds. Throws an Error that names the bad part. */
-export function checkFault(value: unknown): FaultSpec {
+function checkFault(value: unknown): FaultSpec {
   if (!isObject(value)) throw new Error('a fault must be a JSON object');
   const kind = value['kind'];
   if (typeof kind !== 'string' || !Object.hasOwn(FAULT_KINDS, kind)) {

@@ -32,7 +32,11 @@ export class ApiServer {
     this.apiKey = apiKey;
     this.routes = makeRoutes(world, sessions);
     this.http = createServer((request, response) => {
+      // A client may leave at any moment; writing to nobody is no failure of ours.
+      response.on('error', () => undefined);
       this.serve(request, response).catch((error: unknown) => {
+        if (error instanceof ApiError)
+          return sendJson(response, error.status, error.body(), { connection: 'close' });
         world.log(`request failed: ${String(error)}`);
         response.destroy();
       });

@@ -216,7 +216,6 @@ export class Sessions {
     try {
       const effects = events.map((event): Effect => applyInput(session, event));
       const repeat = effects.length > 0 && effects.every((effect) => effect === 'repeat');
-      session.save();
       return { kind: 'json', status: 202, effect: repeat ? 'repeat' : 'applied' };
     } catch (error) {
       if (key !== undefined) delete record.keys[key];

@@ -12,7 +12,7 @@ import {
   doneEvent,
 } from './items.ts';
 import type { LiveSession } from './live-session.ts';
-import type { CurrentStep, SubagentRecord, TurnRecord } from './records.ts';
+import type { CurrentStep, ItemRecord, SubagentRecord, TurnRecord } from './records.ts';
 import type { Step } from './script.ts';
 import { fillIn } from './script-choice.ts';
 import { takeOutputIndex, turnEvent } from './turns.ts';
@@ -124,12 +124,40 @@ function close(session: LiveSession, turn: TurnRecord, current: CurrentStep, pla
   const note = agentMessageItem(turn.turn.id, child.subagent.id, record.agent.id, text);
   record.items.push(note);
   const seen: EventBody[] =
-    plan.on_stream === true ? [added, doneEvent(session.id, message), turnEvent(own, outcome)] : [];
+    plan.on_stream === true
+      ? [
+          added,
+          ...textEvents(session, message, text),
+          doneEvent(session.id, message),
+          turnEvent(own, outcome),
+        ]
+      : [];
   session.finishStep(turn, [
     ...seen,
     addedEvent(session.id, note),
     { type: 'agent.session.subagent.closed', subagent: structuredClone(child.subagent) },
   ]);
+}
+
+/** The child's text as a reader of the stream would see it: the whole in one delta. */
+function textEvents(session: LiveSession, message: ItemRecord, text: string): EventBody[] {
+  const head = {
+    session_id: session.id,
+    turn_id: message.turn_id,
+    item_id: message.key,
+    output_index: message.output_index ?? 0,
+    content_index: 0,
+  };
+  return [
+    {
+      type: 'agent.session.turn.content_part.added',
+      ...head,
+      part: { type: 'output_text', text: '' },
+    },
+    { type: 'agent.session.turn.output_text.delta', ...head, delta: text },
+    { type: 'agent.session.turn.output_text.done', ...head, text },
+    { type: 'agent.session.turn.content_part.done', ...head, part: { type: 'output_text', text } },
+  ];
 }
 
 function childError(plan: Plan): SessionTurnError {

@@ -41,6 +41,9 @@ export interface PostRecord {
   reply_lost: boolean;
 }
 
+/** The newest ones are kept in memory; an emulator may run for days. */
+const KEPT_POSTS = 10_000;
+
 interface ServerFile {
   requests: Record<string, number>;
   violations: Violation[];
@@ -56,6 +59,7 @@ export class Store {
   readonly violations: Violation[] = [];
   readonly unattached: CounterSet = emptyCounters();
   private readonly dir: string | undefined;
+  private lastSeq = 0;
   private requestsTimer: NodeJS.Timeout | undefined;
 
   constructor(dir?: string) {
@@ -75,6 +79,7 @@ export class Store {
 
   addPost(post: PostRecord): void {
     this.posts.push(post);
+    if (this.posts.length > KEPT_POSTS) this.posts.shift();
     if (this.dir !== undefined) appendFileSync(join(this.dir, 'posts.jsonl'), `${JSON.stringify(post)}\n`);
   }
 
@@ -104,10 +109,10 @@ export class Store {
     this.write('server.json', file);
   }
 
+  /** The place of the next session in the order of creation. */
   nextSeq(): number {
-    let last = 0;
-    for (const record of this.sessions.values()) last = Math.max(last, record.seq);
-    return last + 1;
+    this.lastSeq += 1;
+    return this.lastSeq;
   }
 
   private write(name: string, value: unknown): void {
@@ -127,6 +132,7 @@ export class Store {
       }
       const record = JSON.parse(readFileSync(path, 'utf8')) as SessionRecord;
       this.sessions.set(record.id, record);
+      this.lastSeq = Math.max(this.lastSeq, record.seq);
     }
     for (const agent of (read(join(dir, 'agents.json')) as Agent[] | undefined) ?? [])
       this.agents.set(agent.id, agent);
@@ -136,7 +142,7 @@ export class Store {
       this.violations.push(...server.violations);
       Object.assign(this.unattached, server.unattached);
     }
-    this.posts.push(...readLines(join(dir, 'posts.jsonl')));
+    this.posts.push(...readLines(join(dir, 'posts.jsonl')).slice(-KEPT_POSTS));
   }
 }
 

@@ -4,8 +4,6 @@
  */
 import type {
   Agent,
-  AgentContent,
-  AgentFunctionCallItem,
   AgentFunctionCallOutput,
   AgentSession,
   AgentSessionEvent,
@@ -22,8 +20,6 @@ import type { Turn } from 'openai/resources/beta/agents/sessions/turns';
 
 export type {
   Agent,
-  AgentContent,
-  AgentFunctionCallItem,
   AgentFunctionCallOutput,
   AgentSession,
   AgentSessionInputMessageParam,
