@@ -27,7 +27,9 @@ export function say(text: string): void {
 /** Tells an error in one line and sets the exit code that belongs to it. */
 export function fail(error: unknown): void {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
-  say(`holdfast: ${oneLine(message, MAX_MESSAGE)}`);
+  // A bad environment is told in a line for each variable.
+  const lines = name === 'ConfigError' ? message.replaceAll('\n', '; ') : message;
+  say(`holdfast: ${oneLine(lines, MAX_MESSAGE)}`);
   // By name: the classes would drag the Temporal client in before it is needed.
   const usage = name === 'UsageError' || name === 'InvalidInputError';
   process.exitCode = usage ? EXIT.usage : EXIT.failed;

@@ -74,9 +74,9 @@ function duration(ms: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
 
-function toolCounts(from: { tool_calls_total: number; tool_calls_failed: number } | null): string | null {
-  if (from === null || from.tool_calls_total === 0) return null;
-  return `${from.tool_calls_total} settled, ${from.tool_calls_failed} failed`;
+function toolCounts(from: { tool_calls_total?: number; tool_calls_failed?: number } | null): string | null {
+  if (!from?.tool_calls_total) return null;
+  return `${from.tool_calls_total} settled, ${from.tool_calls_failed ?? 0} failed`;
 }
 
 function callLine(call: CallReport): string {

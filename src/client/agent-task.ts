@@ -126,7 +126,7 @@ export class AgentTask {
       try {
         return (await this.#client.workflow.getHandle(this.taskId, before.runId).result()) as RunRecord;
       } catch (error) {
-        const failure = taskError(this.taskId, error);
+        const failure = await taskError(this.taskId, error, async () => (await this.describe()).memo);
         if (failure === undefined) throw translate(error, this.#client, this.taskId);
         if (failure.reason !== 'Terminated' || !(await this.#wasReset(before))) throw failure;
       }

@@ -64,11 +64,17 @@ export class AgentTasks {
   }
 
   /**
-   * Connects with the settings of the environment (`TEMPORAL_*` variables, `temporal.toml`). Close it afterwards.
+   * Connects with the settings of the environment (`TEMPORAL_*` variables, `temporal.toml`, and
+   * `HOLDFAST_TASK_QUEUE`). Close it afterwards.
    * @throws ServerUnavailableError
    */
   static async connect(options: ConnectOptions & AgentTasksOptions = {}): Promise<AgentTasks> {
-    const tasks = new AgentTasks(await connectClient(options), options);
+    // The variable that workers read too.
+    const taskQueue = options.taskQueue ?? process.env['HOLDFAST_TASK_QUEUE'];
+    const tasks = new AgentTasks(await connectClient(options), {
+      ...options,
+      ...(taskQueue ? { taskQueue } : {}),
+    });
     tasks.#ownsConnection = true;
     return tasks;
   }

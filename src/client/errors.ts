@@ -4,12 +4,15 @@ import type { FailureType, RunRecord } from '../protocol/task.ts';
 /** Why a task has no result: its own failure type, or how the workflow was ended from outside. */
 export type TaskFailureReason = FailureType | 'Cancelled' | 'Terminated' | 'TimedOut' | 'Failed';
 
+/** What an ended task leaves: a run record, or the part of one that a cancelled task keeps. */
+export type EndRecord = Pick<RunRecord, 'run' | 'session_id' | 'tool_calls'> & Partial<RunRecord>;
+
 /** A task that did not complete. `record` is what it had achieved until then, where it could still say so. */
 export class AgentTaskError extends Error {
   override readonly name = 'AgentTaskError';
   readonly taskId: string;
   readonly reason: TaskFailureReason;
-  readonly record: RunRecord | undefined;
+  readonly record: EndRecord | undefined;
   /**
    * The same request, started as a new task, may well succeed. Check first which effects the failed task had
    * (`record.tool_calls`): a new task repeats them (agents-api.md 5.8).
@@ -20,7 +23,7 @@ export class AgentTaskError extends Error {
     taskId: string,
     reason: TaskFailureReason,
     message: string,
-    options: { record?: RunRecord | undefined; retryable?: boolean; cause?: unknown } = {},
+    options: { record?: EndRecord | undefined; retryable?: boolean; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? {} : { cause: options.cause });
     this.taskId = taskId;

@@ -11,7 +11,7 @@ export {
   TaskNotFoundError,
   UpdateRefusedError,
 } from './errors.ts';
-export type { TaskFailureReason } from './errors.ts';
+export type { EndRecord, TaskFailureReason } from './errors.ts';
 export type { TaskOverview } from './overview.ts';
 export { InvalidInputError } from '../schema/invalid-input.ts';
 export type { InputIssue } from '../schema/invalid-input.ts';

@@ -3,9 +3,10 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import { isRecord } from '../protocol/json.ts';
 import { FAILURE } from '../protocol/task.ts';
-import type { FailureType, RunRecord } from '../protocol/task.ts';
+import type { FailureType } from '../protocol/task.ts';
 import { oneLine } from '../protocol/text.ts';
 import { AgentTaskError } from './errors.ts';
+import type { EndRecord } from './errors.ts';
 
 /** Turn failures after which the API's guide advises a bounded retry (agents-api.md 2.2). */
 const PASSING_CODES: readonly string[] = [
@@ -19,13 +20,25 @@ const PASSING_CODES: readonly string[] = [
 ];
 const MAX_MESSAGE = 500;
 
-/** The task's error for what `result()` of its workflow threw, or undefined when that was something else. */
-export function taskError(taskId: string, error: unknown): AgentTaskError | undefined {
+/** Memo field in which a cancelled task leaves what became of its calls: a cancelled workflow has no details. */
+const CANCELLED_MEMO = 'holdfast_cancelled';
+
+/**
+ * The task's error for what `result()` of its workflow threw, or undefined when that was something else.
+ * @param memo asked for a cancelled task alone
+ */
+export async function taskError(
+  taskId: string,
+  error: unknown,
+  memo: () => Promise<Record<string, unknown> | undefined>,
+): Promise<AgentTaskError | undefined> {
   if (!(error instanceof WorkflowFailedError)) return undefined;
   const cause = error.cause;
   const text = oneLine(cause?.message ?? error.message, MAX_MESSAGE);
-  if (cause instanceof CancelledFailure)
-    return new AgentTaskError(taskId, 'Cancelled', 'the task was cancelled', { cause });
+  if (cause instanceof CancelledFailure) {
+    const record = recordIn((await memo())?.[CANCELLED_MEMO]);
+    return new AgentTaskError(taskId, 'Cancelled', 'the task was cancelled', { record, cause });
+  }
   if (cause instanceof TerminatedFailure) {
     const message = `the task was terminated (${text}); its session may still be working`;
     return new AgentTaskError(taskId, 'Terminated', message, { cause });
@@ -43,11 +56,11 @@ function isFailureType(type: string | null | undefined): type is FailureType {
   return Object.values<string | null | undefined>(FAILURE).includes(type);
 }
 
-function recordIn(details: unknown): RunRecord | undefined {
-  return isRecord(details) && isRecord(details['run']) ? (details as unknown as RunRecord) : undefined;
+function recordIn(details: unknown): EndRecord | undefined {
+  return isRecord(details) && isRecord(details['run']) ? (details as unknown as EndRecord) : undefined;
 }
 
-function passing(reason: string, record: RunRecord | undefined): boolean {
+function passing(reason: string, record: EndRecord | undefined): boolean {
   if (reason === FAILURE.sessionBusy) return true;
   return reason !== FAILURE.invalidInput && PASSING_CODES.includes(record?.run.error?.code ?? '');
 }

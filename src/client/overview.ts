@@ -2,8 +2,8 @@
 import type { Client, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../protocol/task.ts';
-import type { RunRecord, TaskState, TaskStatus } from '../protocol/task.ts';
-import type { TaskFailureReason } from './errors.ts';
+import type { TaskState, TaskStatus } from '../protocol/task.ts';
+import type { EndRecord, TaskFailureReason } from './errors.ts';
 import { taskError } from './outcome.ts';
 import { isPolled } from './pollers.ts';
 import { lacksWorker, translate } from './server-errors.ts';
@@ -28,7 +28,7 @@ export interface TaskOverview {
   /** The task's own answer, when a worker gave it. */
   detail: TaskStatus | null;
   /** What was achieved, when the task has ended and left it. */
-  record: RunRecord | null;
+  record: EndRecord | null;
   error: { reason: TaskFailureReason; message: string } | null;
 }
 
@@ -61,7 +61,7 @@ export async function overviewOf(
   if (described.status.name !== 'RUNNING' && described.status.name !== 'PAUSED') {
     // This run's own outcome: the id may have been used again since.
     const run = client.workflow.getHandle(described.workflowId, described.runId);
-    return within(waits.requestMs, () => withOutcome(overview, run));
+    return within(waits.requestMs, () => withOutcome(overview, run, described.memo));
   }
   // Without a poller a query would only wait for its time to be over.
   const polled = await within(waits.requestMs, () => isPolled(client, described.taskQueue));
@@ -98,12 +98,16 @@ async function fromServer(described: WorkflowExecutionDescription): Promise<Task
   };
 }
 
-async function withOutcome(overview: TaskOverview, run: WorkflowHandle): Promise<TaskOverview> {
+async function withOutcome(
+  overview: TaskOverview,
+  run: WorkflowHandle,
+  memo: Record<string, unknown> | undefined,
+): Promise<TaskOverview> {
   try {
-    const record = (await run.result()) as RunRecord;
+    const record = (await run.result()) as EndRecord;
     return { ...overview, ...recorded(overview, record), source: 'outcome' };
   } catch (error) {
-    const failure = taskError(overview.task_id, error);
+    const failure = await taskError(overview.task_id, error, () => Promise.resolve(memo));
     if (failure === undefined) throw error;
     const { reason, message } = failure;
     return {
@@ -115,11 +119,11 @@ async function withOutcome(overview: TaskOverview, run: WorkflowHandle): Promise
   }
 }
 
-function recorded(overview: TaskOverview, record: RunRecord | undefined): Partial<TaskOverview> {
+function recorded(overview: TaskOverview, record: EndRecord | undefined): Partial<TaskOverview> {
   if (record === undefined) return {};
   return {
     record,
-    agent: overview.agent ?? record.agent,
+    agent: overview.agent ?? record.agent ?? null,
     session_id: overview.session_id ?? record.session_id,
   };
 }
