@@ -1,0 +1,184 @@
+/**
+ * Everything a task needs, for one test file: the local Agents API in this process, worker processes of their own,
+ * a task queue that nobody else uses, and a file in which tools leave their effects. Crashes are real: a worker is
+ * killed with SIGKILL.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import type { Client, WorkflowHandle } from '@temporalio/client';
+
+import { AgentTasks, type AgentTask } from '../../src/client/index.ts';
+import {
+  startEmulator,
+  type Counts,
+  type Emulator,
+  type EmulatorOptions,
+  type Step,
+} from '../../src/emulator/index.ts';
+import type { AgentTaskInput } from '../../src/protocol/task.ts';
+import { connect, unique } from '../client/temporal.ts';
+import { holdChild, stopChild } from './leash.ts';
+import { until } from './until.ts';
+import { workflowBundle } from './workflow-bundle.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const AGENTS = 'test/support/agents.ts';
+
+/** A line of the effects file. */
+export interface Effect {
+  tool: string;
+  call_id: string;
+  key: string;
+  attempt: number;
+  pid: number;
+}
+
+/** A worker process. */
+export class WorkerProcess {
+  readonly child: ChildProcess;
+  output = '';
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    holdChild(child);
+    child.stdout?.on('data', (data: Buffer) => (this.output += data.toString()));
+    child.stderr?.on('data', (data: Buffer) => (this.output += data.toString()));
+  }
+
+  get alive(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Waits until it polls. Throws with its output when it ends before. */
+  async ready(): Promise<this> {
+    await until('the worker starts', () => {
+      if (!this.alive) throw new Error(`the worker ended early:\n${this.output}`);
+      return this.output.includes('"state":"RUNNING"');
+    });
+    return this;
+  }
+
+  /** A crash. */
+  async kill(): Promise<void> {
+    await stopChild(this.child, 'SIGKILL', 5000);
+  }
+
+  /** SIGTERM; resolves when the process has ended by itself. */
+  async stop(patienceMs = 20_000): Promise<number | null> {
+    await stopChild(this.child, 'SIGTERM', patienceMs);
+    return this.child.exitCode;
+  }
+
+  /** Waits for a crash at a fault point. */
+  async crashed(): Promise<void> {
+    if (this.alive) await once(this.child, 'exit');
+    if (this.child.signalCode !== 'SIGKILL') throw new Error(`the worker did not crash:\n${this.output}`);
+  }
+}
+
+export class Stack {
+  readonly emulator: Emulator;
+  readonly client: Client;
+  readonly tasks: AgentTasks;
+  readonly taskQueue: string;
+  readonly #folder: string;
+  readonly #bundle: string;
+  readonly #workers: WorkerProcess[] = [];
+
+  private constructor(emulator: Emulator, client: Client, taskQueue: string, bundle: string) {
+    this.emulator = emulator;
+    this.client = client;
+    this.taskQueue = taskQueue;
+    this.tasks = new AgentTasks(client, { taskQueue, workerTimeoutMs: 20_000 });
+    this.#folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'));
+    this.#bundle = bundle;
+    writeFileSync(this.effectsFile, '');
+  }
+
+  static async start(options: EmulatorOptions = {}): Promise<Stack> {
+    const [emulator, client, bundle] = await Promise.all([
+      startEmulator({ deltaMs: 1, ...options }),
+      connect(),
+      workflowBundle(),
+    ]);
+    return new Stack(emulator, client, unique('queue'), bundle);
+  }
+
+  get effectsFile(): string {
+    return join(this.#folder, 'effects.jsonl');
+  }
+
+  effects(tool?: string): Effect[] {
+    const lines = readFileSync(this.effectsFile, 'utf8').split('\n').filter(Boolean);
+    return lines.map((line) => JSON.parse(line) as Effect).filter((effect) => !tool || effect.tool === tool);
+  }
+
+  /** Starts a worker process and waits until it polls. */
+  async worker(env: Record<string, string> = {}): Promise<WorkerProcess> {
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', 'src/cli/main.ts', 'worker', '--agents', AGENTS, '--task-queue', this.taskQueue],
+      {
+        cwd: root,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: {
+          ...process.env,
+          OPENAI_BASE_URL: this.emulator.url,
+          OPENAI_API_KEY: 'test-key',
+          HOLDFAST_WORKFLOW_BUNDLE: this.#bundle,
+          // A lost worker is noticed soon, so that the tests are; the default is 10 s.
+          HOLDFAST_HEARTBEAT_TIMEOUT: '2s',
+          HOLDFAST_CANCEL_WAIT: '10s',
+          EFFECTS_FILE: this.effectsFile,
+          ...env,
+        },
+      },
+    );
+    const worker = new WorkerProcess(child);
+    this.#workers.push(worker);
+    return worker.ready();
+  }
+
+  /** Starts a task of the agent `tester` whose model plays these steps. */
+  async start(steps: Step[], input: Partial<AgentTaskInput> = {}): Promise<AgentTask> {
+    return this.tasks.start(
+      { agent: 'tester', input: `script: ${JSON.stringify(steps)}`, ...input },
+      { taskId: unique('task') },
+    );
+  }
+
+  handle(task: { taskId: string }): WorkflowHandle {
+    return this.client.workflow.getHandle(task.taskId);
+  }
+
+  /** Types of the task's history events so far. */
+  async eventTypes(task: { taskId: string }): Promise<string[]> {
+    const history = await this.handle(task).fetchHistory();
+    return (history.events ?? []).map((event) =>
+      String(Object.keys(event).find((key) => key.endsWith('EventAttributes'))).replace(
+        'EventAttributes',
+        '',
+      ),
+    );
+  }
+
+  /** The emulator's counters for the one session that a task has. */
+  counts(sessionId: string): Counts {
+    const counts = this.emulator.counters().sessions[sessionId];
+    if (!counts) throw new Error(`the emulator knows no session ${sessionId}`);
+    return counts;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.kill()));
+    await this.emulator.close();
+    await this.client.connection.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { bundleWorkflowCode } from '@temporalio/worker';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const cache = join(root, 'node_modules/.cache/holdfast-test');
+
+/** The path of the bundle of the present workflow code, made once for all test processes. */
+export async function workflowBundle(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const folder of ['workflows', 'src/protocol']) {
+    for (const file of readdirSync(join(root, folder)).toSorted()) {
+      hash.update(file).update(readFileSync(join(root, folder, file)));
+    }
+  }
+  hash.update(readFileSync(join(root, 'package-lock.json')));
+  const path = join(cache, `${hash.digest('hex').slice(0, 20)}.js`);
+  if (existsSync(path)) return path;
+  const quiet = (): void => {};
+  const logger = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'workflows/index.ts'), logger });
+  mkdirSync(cache, { recursive: true });
+  // Test files run side by side: a reader never sees half a bundle.
+  const mine = `${path}.${process.pid}`;
+  writeFileSync(mine, code);
+  renameSync(mine, path);
+  return path;
+}
