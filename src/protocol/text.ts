@@ -7,19 +7,19 @@ export function wellFormed(text: string): string {
   return text.replace(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, REPLACEMENT);
 }
 
-/** The number of bytes of `text` in UTF-8. `text` must be well-formed. */
+/** The number of bytes of `text` in UTF-8, a lone surrogate taken for the U+FFFD that it becomes. */
 export function utf8Length(text: string): number {
   let bytes = 0;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) bytes += 1;
-    else if (unit < 0x800) bytes += 2;
-    else if (unit >= 0xd800 && unit <= 0xdbff) {
-      bytes += 4;
-      i++;
-    } else bytes += 3;
+  for (let i = 0; i < text.length;) {
+    const point = text.codePointAt(i) ?? 0;
+    bytes += pointLength(point);
+    i += point > 0xffff ? 2 : 1;
   }
   return bytes;
+}
+
+function pointLength(point: number): number {
+  return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
 }
 
 /** The longest prefix of `text` that takes at most `maxBytes` in UTF-8, never cut inside a code point. */
@@ -27,7 +27,7 @@ export function prefixWithin(text: string, maxBytes: number): string {
   let bytes = 0;
   for (let i = 0; i < text.length;) {
     const point = text.codePointAt(i) ?? 0;
-    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    bytes += pointLength(point);
     if (bytes > maxBytes) return text.slice(0, i);
     i += point > 0xffff ? 2 : 1;
   }
@@ -36,29 +36,40 @@ export function prefixWithin(text: string, maxBytes: number): string {
 
 /**
  * `text` itself when it fits in `maxBytes` of UTF-8, else its beginning with a marker that says how much is
- * missing; the whole, marker included, then fits.
+ * missing; the whole, marker included, then fits. A limit too small for the marker leaves a bare beginning.
  */
 export function truncate(text: string, maxBytes: number): string {
   const total = utf8Length(text);
   if (total <= maxBytes) return text;
-  // The marker's numbers have at most as many digits as `total`, so its longest form bounds the cut.
-  const longest = utf8Length(marker(total, total));
-  const head = prefixWithin(text, Math.max(0, maxBytes - longest));
-  return head + marker(total - utf8Length(head), total);
+  const room = maxBytes - cutMarkerLength(total);
+  if (room < 0) return prefixWithin(text, maxBytes);
+  const head = prefixWithin(text, room);
+  return head + cutMarker(total - utf8Length(head), total);
 }
 
-function marker(missing: number, total: number): string {
+/** What stands at the end of a text that was cut. */
+export function cutMarker(missing: number, total: number): string {
   return `\n[cut: ${missing} of ${total} bytes left out]`;
+}
+
+/** Bytes of the longest marker for a text of `total` bytes: no number in it has more digits than `total`. */
+export function cutMarkerLength(total: number): number {
+  return cutMarker(total, total).length;
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are exactly what is to be found
 const BLANKS = /[\s\u0000-\u001F\u007F-\u009F]+/g;
+/** Characters without width that reorder a line, so that it reads as something else. */
+const DIRECTIONS = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
 
-/** One line of at most `max` characters for people: control characters and white space folded. */
+/**
+ * One line of at most `max` characters for people: control characters and white space folded, marks that change
+ * the direction of writing left out.
+ */
 export function oneLine(text: string, max: number): string {
   // Only the beginning is looked at: arguments may be megabytes.
   const beginning = text.slice(0, max * 8);
-  const folded = wellFormed(beginning).replace(BLANKS, ' ').trim();
+  const folded = wellFormed(beginning).replace(DIRECTIONS, '').replace(BLANKS, ' ').trim();
   const points = Array.from(folded);
   const whole = points.length <= max && beginning.length === text.length;
   return whole ? folded : `${points.slice(0, max - 1).join('')}…`;
