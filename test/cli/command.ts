@@ -46,13 +46,19 @@ function utf8(parts: Buffer[]): string {
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** The first line on stdout that matches; throws when the command ends without one. */
+/**
+ * Waits until stdout matches; the command's output is read on, so that it never blocks or breaks on its pipe.
+ * Throws when the command ends without it.
+ */
 export async function line(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   let text = '';
-  for await (const chunk of child.stdout ?? []) {
-    text += String(chunk);
-    const found = pattern.exec(text);
-    if (found !== null) return found;
-  }
-  throw new Error(`the command ended without ${String(pattern)}: ${text}`);
+  return new Promise((resolve, reject) => {
+    child.stderr?.resume();
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text = (text + chunk.toString('utf8')).slice(-10_000);
+      const found = pattern.exec(text);
+      if (found !== null) resolve(found);
+    });
+    child.once('close', () => reject(new Error(`the command ended without ${String(pattern)}: ${text}`)));
+  });
 }
