@@ -3,6 +3,7 @@
  * Each returns a sentence that names the field and the remedy, or null when the value is good.
  */
 import type { ResolveCallInput } from './task.ts';
+import { oneLine } from './text.ts';
 
 const ACTIONS = ['result', 'run_again', 'report_failure'];
 const RESOLVE_FIELDS = new Set(['call_id', 'turn_id', 'action', 'output', 'error']);
@@ -16,7 +17,7 @@ export function checkResolveCall(value: unknown): string | null {
   const input = value as Record<string, unknown>;
   for (const field of Object.keys(input)) {
     if (!RESOLVE_FIELDS.has(field)) {
-      return `${field}: unknown field; known are ${[...RESOLVE_FIELDS].join(', ')}`;
+      return `${oneLine(field, 40)}: unknown field; known are ${[...RESOLVE_FIELDS].join(', ')}`;
     }
   }
   if (typeof input['call_id'] !== 'string' || input['call_id'] === '') {
