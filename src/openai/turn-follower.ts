@@ -188,7 +188,7 @@ class TurnFollower {
 
   /** Takes an event; true when it is a reason to read the session and the turn. */
   #take(event: SessionEvent): boolean {
-    if (!this.#progress.add(event)) return false;
+    if (!this.#progress.add(event, this.#turnId)) return false;
     if (event.item) faultPoint('item.seen');
     let look = false;
     if (event.session) {

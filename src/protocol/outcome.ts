@@ -1,5 +1,5 @@
 /** What a turn's saved state says about how it ended (I7). */
-import type { Item, Session, TokenUsage, Turn } from './wire.ts';
+import type { ContentPart, Item, Session, TokenUsage, Turn } from './wire.ts';
 
 const TERMINAL = new Set(['completed', 'failed', 'cancelled']);
 
@@ -22,7 +22,7 @@ export function finalText(items: readonly Item[]): string {
   for (const item of items) {
     if (item.type !== 'message' || item.role !== 'assistant') continue;
     if (item.status !== 'completed' || item.phase === 'commentary') continue;
-    for (const part of item.content ?? []) if (part.type === 'output_text') text += part.text ?? '';
+    for (const part of contentOf(item)) if (part.type === 'output_text') text += part.text ?? '';
   }
   return text;
 }
@@ -43,12 +43,17 @@ export function failedTools(items: readonly Item[]): number {
 export function userTexts(items: readonly Item[]): string[] {
   return items
     .filter((item) => item.type === 'message' && item.role === 'user')
-    .map((item) => messageText(item.content));
+    .map((item) => messageText(contentOf(item)));
+}
+
+/** The parts of an item's content; none when it is missing or of some other shape (I12). */
+export function contentOf(item: Item): ContentPart[] {
+  return Array.isArray(item.content) ? item.content : [];
 }
 
 /** The text of a message's content, images left out. */
-export function messageText(content: readonly { type: string; text?: string }[] | undefined): string {
-  return (content ?? []).map((part) => part.text ?? '').join('');
+export function messageText(content: readonly { type: string; text?: string }[]): string {
+  return content.map((part) => part.text ?? '').join('');
 }
 
 /**
