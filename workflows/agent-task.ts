@@ -15,6 +15,7 @@ import {
   continueAsNew,
   isCancellation,
   sleep,
+  TemporalFailure,
   upsertMemo,
   uuid4,
   workflowInfo,
@@ -25,7 +26,7 @@ import type { AgentTaskInput, RunRecord } from '../src/protocol/task.ts';
 import { handleMessages } from './messages.ts';
 import { openSession, refusal, sweepSessions } from './remote.ts';
 import { failureOf, runRecord } from './run-record.ts';
-import { lockSession } from './session-lock.ts';
+import { keepLockSignal, lockSession, type SessionLock } from './session-lock.ts';
 import { SessionDriver } from './session-driver.ts';
 import { show } from './show.ts';
 import { TaskState, type Outcome, type TaskSnapshot } from './task-state.ts';
@@ -56,6 +57,7 @@ class AgentTask {
   readonly #input: AgentTaskInput | undefined;
   readonly #argumentCount: number;
   #awake = false;
+  #sessionLock: SessionLock | null = null;
 
   constructor(state: TaskState, input: AgentTaskInput | undefined, argumentCount: number) {
     this.#state = state;
@@ -83,13 +85,17 @@ class AgentTask {
       this.#background(sleep(SWEEP_AFTER_MS).then(() => this.#sweep(opened)));
     while (!(state.outcome !== null && driver.idle)) {
       this.#awake = false;
+      // Before anything new is begun: only then is there a safe point.
+      if (this.#sessionLock && driver.mayContinueAsNew()) {
+        await this.#keepLock(this.#sessionLock);
+        await condition(allHandlersFinished);
+        // A cancel request that came meanwhile is this run's to deal with.
+        if (driver.mayContinueAsNew())
+          await continueAsNew<typeof agentTask>(this.#input, state.snapshot(opened));
+      }
       if (state.outcome === null) driver.work();
       else driver.stop();
       show(state);
-      if (driver.mayContinueAsNew()) {
-        await condition(allHandlersFinished);
-        await continueAsNew<typeof agentTask>(this.#input, state.snapshot(opened));
-      }
       await condition(() => this.#awake);
     }
     return this.#finish(opened, state.outcome);
@@ -99,8 +105,9 @@ class AgentTask {
     const state = this.#state;
     const info = workflowInfo();
     const scope = new CancellationScope();
-    void condition(() => state.cancelRequested)
-      .then(() => sleep(OPEN_GRACE_MS))
+    let answered = false;
+    void condition(() => state.cancelRequested || answered)
+      .then(() => (answered ? true : condition(() => answered, OPEN_GRACE_MS)))
       .then(() => scope.cancel());
     try {
       const opened = await scope.run(() =>
@@ -124,20 +131,34 @@ class AgentTask {
       }
       const { type, message } = refusal(error);
       throw ApplicationFailure.nonRetryable(message, type);
+    } finally {
+      answered = true;
     }
   }
 
   /** Takes the session's lock (I8). An attached session may be somebody else's: nothing is sent before. */
   #lock(opened: OpenedSession, driver: SessionDriver): void {
     if (opened.how === 'attached') driver.hold();
-    const locking = lockSession(opened.session_id, workflowInfo().workflowId).then((locked) => {
-      if (locked) driver.release();
+    const { workflowId, continuedFromExecutionRunId } = workflowInfo();
+    const continued = continuedFromExecutionRunId !== undefined;
+    const locking = lockSession(opened.session_id, workflowId, continued).then((lock) => {
+      this.#sessionLock = lock;
+      if (lock) driver.release();
       else {
         const message = `another task holds session ${opened.session_id}: a session takes input from one task at a time`;
         this.#end({ reason: 'session_busy', error: { code: null, message } });
       }
     });
     this.#background(locking);
+  }
+
+  /** Tells the lock that the next run takes it over. One that an operator ended cannot be told. */
+  async #keepLock(lock: SessionLock): Promise<void> {
+    try {
+      await lock.signal(keepLockSignal);
+    } catch (error) {
+      if (!(error instanceof TemporalFailure)) throw error;
+    }
   }
 
   /** Removes sessions that lost attempts created (I1). What cannot be removed is in the worker's log. */

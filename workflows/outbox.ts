@@ -130,7 +130,9 @@ function keyOf(posting: Posting): string {
 /** For the Web UI: what an activity posts, in a few words. */
 export function summaryOf(postings: readonly Posting[]): string {
   const results = postings.filter((posting) => posting.kind === 'tool_result').length;
-  const words: string[] = postings.filter((posting) => posting.kind !== 'tool_result').map((posting) => posting.kind);
+  const words: string[] = postings
+    .filter((posting) => posting.kind !== 'tool_result')
+    .map((posting) => posting.kind);
   if (results > 0) words.push(results === 1 ? '1 tool result' : `${results} tool results`);
   return words.length === 0 ? 'follow' : `post ${words.join(', ')}`;
 }
