@@ -77,7 +77,7 @@ export class AgentsApi {
     await this.#call(`post ${what}`, signal, (options) =>
       this.#sessions.events.create(
         sessionId,
-        { events: [event as never], 'Idempotency-Key': key },
+        { events: [event], 'Idempotency-Key': key },
         { ...options, timeout },
       ),
     );

@@ -99,11 +99,9 @@ export interface Page<T> {
 }
 
 /** `input_text` or `input_image`: the only parts a message or a tool result may hold (agents-api.md 5.1, 5.4). */
-export interface InputContent {
-  type: 'input_text' | 'input_image';
-  text?: string;
-  image_url?: string;
-}
+export type InputContent =
+  | { type: 'input_text'; text: string; image_url?: never }
+  | { type: 'input_image'; image_url: string; text?: never };
 
 export interface InputMessage {
   type?: 'message';
