@@ -1,15 +1,20 @@
 /** How the local Agents API plays the trip planner's model: a pure function of what has happened in the turn. */
 import type { AgentScript, Step, TurnView } from '../emulator/index.ts';
 
+/** Between two words. */
+const SLOW_MS = 250;
+
 const script: AgentScript = {
   name: 'trip-planner',
   match: { tools: ['get_weather', 'hold_room', 'book_room'] },
   next: (view: TurnView): Step | null => {
+    // For whoever wants to watch, or to interrupt: `"metadata": {"pace": "slow"}` in the task's input.
+    const pace = view.metadata['pace'] === 'slow' ? { delta_ms: SLOW_MS } : {};
     switch (view.step) {
       case 0:
         return { reason: 'Compare both cities first, then hold a room in the better one.' };
       case 1:
-        return { say: 'Let me look at the weather in Lisbon and Porto.', phase: 'commentary' };
+        return { say: 'Let me look at the weather in Lisbon and Porto.', phase: 'commentary', ...pace };
       case 2:
         return {
           call: [
@@ -20,12 +25,17 @@ const script: AgentScript = {
       case 3:
         return { call: { name: 'hold_room', arguments: { city: 'Lisbon', nights: 2 } } };
       case 4:
-        return { say: 'Lisbon is sunny and a room is on hold. Booking it now.', phase: 'commentary' };
+        return {
+          say: 'Lisbon is sunny, Porto is not, and a room in Lisbon is on hold for you. I am booking it now, for two nights.',
+          phase: 'commentary',
+          ...pace,
+        };
       case 5:
         return { call: { name: 'book_room', arguments: { hold_id: field(view, 'hold_room', 'hold_id') } } };
       case 6:
         return {
           say: `Lisbon it is: ${field(view, 'get_weather', 'sky')} and warmer than Porto. Your room for two nights is booked, confirmation ${field(view, 'book_room', 'confirmation')}.`,
+          ...pace,
         };
       default:
         return null;
