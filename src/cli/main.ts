@@ -4,6 +4,12 @@ import { CommanderError } from 'commander';
 import { EXIT, fail } from './output.ts';
 import { program } from './program.ts';
 
+// A reader that has seen enough (`| head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 try {
   await program().parseAsync();
 } catch (error) {

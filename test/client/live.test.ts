@@ -7,7 +7,6 @@ import type { AgentTask, TaskOverview } from '../../src/client/index.ts';
 import { startEmulator } from '../../src/emulator/index.ts';
 import type { AgentScript, Emulator } from '../../src/emulator/index.ts';
 import { createWorker, defineAgent, defineTool, readConfig } from '../../src/index.ts';
-import type { HoldfastWorker } from '../../src/index.ts';
 import { unique } from './temporal.ts';
 
 /** Opened by a test to let the tool `slow` end. */
@@ -41,38 +40,65 @@ const script = (model: string, steps: AgentScript['steps']): AgentScript => ({
   match: { model },
   steps: steps ?? [],
 });
-const AGENTS = [agent('plain', []), agent('slow', [slow]), agent('silent', [silent]), agent('failing', [])];
+const quick = defineTool({
+  name: 'quick',
+  description: 'Answers at once.',
+  parameters: z.object({}),
+  effect: 'repeatable',
+  execute: () => 'ok',
+});
+const AGENTS = [
+  agent('plain', []),
+  agent('long', [quick]),
+  agent('slow', [slow]),
+  agent('silent', [silent]),
+  agent('failing', []),
+];
 const SCRIPTS = [
   script('plain', [{ say: 'Done.' }]),
   script('slow', [{ call: { name: 'slow', arguments: { thing: 'tea' } } }, { say: 'Got {{slow}}.' }]),
   script('silent', [{ call: { name: 'silent', arguments: {} } }, { say: 'Got {{silent}}.' }]),
+  script('long', [
+    ...Array.from({ length: 8 }, () => ({ call: { name: 'quick', arguments: {} } })),
+    { say: 'At last.' },
+  ]),
   script('failing', [{ fail: { code: 'server_overloaded', message: 'too busy' } }]),
 ];
 
 let emulator: Emulator;
-let worker: HoldfastWorker;
-let running: Promise<void>;
+let worker: { stop(): Promise<void> };
 let tasks: AgentTasks;
 before(async () => {
   emulator = await startEmulator({ scripts: SCRIPTS, deltaMs: 0 });
   const taskQueue = unique('live');
+  worker = await startWorker(taskQueue);
+  tasks = await AgentTasks.connect({ taskQueue });
+});
+after(async () => {
+  await tasks.close();
+  await worker.stop();
+  await emulator.close();
+});
+
+async function startWorker(taskQueue: string): Promise<{ stop(): Promise<void> }> {
   const config = readConfig({
     OPENAI_API_KEY: 'local',
     OPENAI_BASE_URL: emulator.url,
     HOLDFAST_TASK_QUEUE: taskQueue,
     HOLDFAST_LOG_LEVEL: 'silent',
     HOLDFAST_HEARTBEAT_TIMEOUT: '3s',
+    HOLDFAST_SHUTDOWN_GRACE: '1s',
+    HOLDFAST_CONTINUE_AFTER_EVENTS: '50',
   });
-  worker = await createWorker({ agents: AGENTS, config });
-  running = worker.run();
-  tasks = await AgentTasks.connect({ taskQueue });
-});
-after(async () => {
-  await tasks.close();
-  worker.shutdown();
-  await running;
-  await emulator.close();
-});
+  const started = await createWorker({ agents: AGENTS, config });
+  const running = started.run();
+  return {
+    stop: async () => {
+      started.shutdown();
+      await running;
+    },
+  };
+}
 
 function closeGate(): void {
   gate.passed = new Promise((resolve) => {
@@ -184,5 +210,38 @@ describe('a task with a worker', () => {
     const answer = await task.resolveCall({ call_id: callId, action: 'result', output: 'tea' });
     assert.deepEqual([answer.call_id, answer.state], [callId, 'recorded']);
     assert.equal((await task.result()).output_text, 'Got tea.');
+  });
+
+  it('is found by its id after continue-as-new, and waited for across it', async () => {
+    const taskId = unique('long');
+    const input = { agent: 'long', input: 'go' };
+    const task = await tasks.start(input, { taskId });
+    assert.equal((await task.result()).output_text, 'At last.');
+    const { runId } = await task.describe();
+    assert.notEqual(runId, task.runId, 'the task never continued as new');
+    const again = await tasks.start(input, { taskId });
+    assert.equal(again.runId, task.runId);
+    await assert.rejects(tasks.start({ ...input, input: 'other' }, { taskId }), {
+      name: 'TaskConflictError',
+    });
+  });
+
+  it('has its last known state when the worker is gone', async () => {
+    closeGate();
+    const taskQueue = unique('left');
+    const other = await startWorker(taskQueue);
+    await using left = await AgentTasks.connect({ taskQueue, workerTimeoutMs: 1_000 });
+    const task = await left.start({ agent: 'slow', input: 'go' });
+    const seen = await until(task, ({ state }) => state === 'running_tools');
+    await other.stop();
+    const status = await task.status();
+    assert.equal(status.source, 'server');
+    assert.deepEqual([status.session_id, status.agent], [seen.session_id, 'slow']);
+    assert.notEqual(status.state, 'unknown');
+    gate.open();
+    await task.cancel();
+    const next = await startWorker(taskQueue);
+    assert.equal((await failureOf(task)).reason, 'Cancelled');
+    await next.stop();
   });
 });
