@@ -16,7 +16,7 @@ const GRPC = {
 };
 
 /** How the server is named in a message: its address, where the connection knows it. */
-export function addressOf(client: Client): string {
+function addressOf(client: Client): string {
   const options = (client.connection as { options?: { address?: unknown } }).options;
   return typeof options?.address === 'string' ? options.address : 'the configured address';
 }

@@ -28,7 +28,7 @@ function list<T extends z.ZodType>(what: string, element: T) {
 }
 
 /** Runs one schema or another by the kind of the value, so that each problem is told by the one that was meant. */
-export function either(choose: (value: unknown) => z.ZodType) {
+function either(choose: (value: unknown) => z.ZodType) {
   return z.unknown().superRefine((value, context) => {
     const result = choose(value).safeParse(value);
     for (const issue of result.error?.issues ?? []) {
