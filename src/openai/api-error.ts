@@ -4,6 +4,8 @@
  */
 import { APIConnectionError, APIError } from 'openai';
 
+import { redact } from '../protocol/secrets.ts';
+
 /**
  * - `unauthorized`, `invalid`: final, a retry changes nothing until somebody acts.
  * - `not_found`: the thing is gone, or never was.
@@ -126,13 +128,6 @@ function retryAfter(headers: Headers | undefined): number | null {
   const seconds = Number(value);
   const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
   return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : null;
-}
-
-/** Removes what looks like a key or a bearer token from a server's sentence (I11). */
-export function redact(text: string): string {
-  return text
-    .replace(/\b(sk|rk|pk|sess)-[A-Za-z0-9_*-]{6,}/g, '[redacted]')
-    .replace(/\bBearer\s+\S+/gi, 'Bearer [redacted]');
 }
 
 /** The system's error code of a failed connection, which names no secret; the message may hold a URL. */

@@ -13,10 +13,11 @@ import type { FollowInput, FollowOutput, FollowReason, PostOutcome } from '../pr
 import { callKey, owed, type Owed, type PlannedCall, type RequiredCall } from '../protocol/calls.ts';
 import { firstTurnAfter, isRoot, isTerminal, messageText, sessionEnd } from '../protocol/outcome.ts';
 import { Progress, type ProgressView } from '../protocol/progress.ts';
+import { redact } from '../protocol/secrets.ts';
 import { Unconfirmed } from '../protocol/unconfirmed.ts';
 import type { Session, SessionEvent, Turn } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
-import { ApiError, redact } from './api-error.ts';
+import { ApiError } from './api-error.ts';
 import { deliver } from './deliver.ts';
 import { EventFeed } from './event-feed.ts';
 import type { Log } from './log.ts';

@@ -1,10 +1,10 @@
 /** The report of an ended turn, from its saved items (I7). */
 import type { TurnReport } from '../protocol/task.ts';
 import { failedTools, finalText, userTexts } from '../protocol/outcome.ts';
+import { redact } from '../protocol/secrets.ts';
 import { truncate, wellFormed } from '../protocol/text.ts';
 import type { Item, Turn } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
-import { redact } from './api-error.ts';
 import { sleep } from './sleep.ts';
 
 /** The answer stands in workflow history, where one value may take 2 MiB. */

@@ -1,12 +1,15 @@
 /** The arguments of a call: from whatever the API sent to what the tool takes. */
 import { isRecord } from '../protocol/json.ts';
+import { safeExcerpt, safeJson } from '../protocol/secrets.ts';
 import { oneLine } from '../protocol/text.ts';
 import type { Tool } from './define-tool.ts';
 
 const EXCERPT = 60;
+/** Only the beginning of what is shown shortly is looked at. */
+const EXCERPT_SOURCE = 1000;
 const MAX_ISSUES = 3;
-/** Fields whose values are never shown to people (I11). */
-const SECRET = /pass(word|phrase)?|secret|token|api[_-]?key|authorization|credential|cookie/i;
+/** Beyond this, checks and serialisers run out of stack; no real arguments come near it. */
+const MAX_DEPTH = 200;
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: string };
 
@@ -20,26 +23,53 @@ export function argumentsObject(raw: unknown): Parsed<Record<string, unknown>> {
     try {
       value = JSON.parse(raw);
     } catch {
-      return { ok: false, problem: `the arguments are not valid JSON: ${oneLine(raw, EXCERPT)}` };
+      const excerpt = oneLine(safeExcerpt(raw.slice(0, EXCERPT_SOURCE)), EXCERPT);
+      return { ok: false, problem: `the arguments are not valid JSON: ${excerpt}` };
     }
   }
+  if (isTooDeep(value)) return { ok: false, problem: 'the arguments are nested too deeply' };
   if (isRecord(value)) return { ok: true, value };
-  const shown = oneLine(JSON.stringify(value) ?? 'nothing', EXCERPT);
-  return { ok: false, problem: `the arguments must be a JSON object, not ${shown}` };
+  return {
+    ok: false,
+    problem: `the arguments must be a JSON object, not ${oneLine(safeJson(value), EXCERPT)}`,
+  };
+}
+
+function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((entry) =>
+      typeof entry === 'object' && entry !== null ? Object.values(entry) : [],
+    );
+  }
+  return false;
 }
 
 /** Checks arguments against the tool's schema; the problem names the fields, for the model. */
 export function checkArguments(tool: Tool, args: Record<string, unknown>): Parsed<unknown> {
-  const parsed = tool.parameters.safeParse(args);
+  const parsed = parse(tool, args);
+  if (!parsed) return { ok: false, problem: 'the arguments could not be checked' };
   if (parsed.success) return { ok: true, value: parsed.data };
   const issues = parsed.error.issues
     .slice(0, MAX_ISSUES)
-    .map((issue) => `${issue.path.join('.') || 'arguments'}: ${oneLine(issue.message, 120)}`);
+    .map(({ path, message }) => `${oneLine(path.join('.'), 80) || 'arguments'}: ${oneLine(message, 120)}`);
   return { ok: false, problem: `the arguments do not fit: ${issues.join('; ')}` };
 }
 
-/** Arguments in one short line for people, values of telling fields hidden. */
+/** Null for a schema that cannot be run: an asynchronous check, or a transformation that throws. */
+function parse(
+  tool: Tool,
+  args: Record<string, unknown>,
+): ReturnType<Tool['parameters']['safeParse']> | null {
+  try {
+    return tool.parameters.safeParse(args);
+  } catch {
+    return null;
+  }
+}
+
+/** Arguments in one short line for people, values of telling fields hidden (I11). */
 export function summarize(args: Record<string, unknown>, max = 150): string {
-  const shown = JSON.stringify(args, (key, value: unknown) => (SECRET.test(key) ? '[hidden]' : value));
-  return oneLine(shown, max);
+  return oneLine(safeJson(args), max);
 }

@@ -15,15 +15,18 @@ const MAX_NAMES = 20;
 
 /** Plans a call: run it by its tool's policy, or answer it at once when it cannot be run. */
 export function planCall(tools: ReadonlyMap<string, Tool>, call: RequiredCall): PlannedCall {
-  const { turn_id, call_id, name } = call;
+  const { turn_id, call_id } = call;
+  const tool = tools.get(call.name);
+  // An unknown name comes from the model and may be anything.
+  const name = tool ? call.name : oneLine(call.name, 64);
   const args = argumentsObject(call.arguments);
-  const digest = argumentsDigest(args.ok ? args.value : call.arguments);
+  // Arguments that no tool could take are answered at once: nothing is compared with their digest.
+  const digest = argumentsDigest(args.ok ? args.value : null);
   const planned = { turn_id, call_id, name, arguments_digest: digest };
-  const tool = tools.get(name);
   if (!tool) {
     const known = [...tools.keys()].toSorted();
     const list = known.slice(0, MAX_NAMES).join(', ') || 'none';
-    const error = `Unknown tool "${oneLine(name, 64)}". Known tools: ${list}${known.length > MAX_NAMES ? ', …' : ''}.`;
+    const error = `Unknown tool "${name}". Known tools: ${list}${known.length > MAX_NAMES ? ', …' : ''}.`;
     return { ...planned, summary: args.ok ? summarize(args.value) : '', plan: answer(error) };
   }
   if (!args.ok) return { ...planned, summary: '', plan: answer(`Tool "${name}": ${args.problem}`) };
