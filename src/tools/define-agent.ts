@@ -35,6 +35,7 @@ export function defineAgent(definition: AgentDefinition): Agent {
   };
   if (typeof name !== 'string' || name.trim() === '') wrong('name', 'expected a name');
   if (typeof model !== 'string' || model.trim() === '') wrong('model', 'expected the name of a model');
+  if (!Array.isArray(tools)) wrong('tools', 'expected a list');
   const own: Tool[] = [];
   const entries: Record<string, unknown>[] = [];
   for (const [index, tool] of tools.entries()) {

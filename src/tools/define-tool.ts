@@ -104,6 +104,7 @@ export function defineTool<Parameters extends z.ZodObject, Output>(
   if (approval !== undefined && approval !== 'never')
     wrong('approval', 'approvals are not supported yet; leave it out');
   if (typeof execute !== 'function') wrong('execute', 'expected a function');
+  if (check !== undefined && typeof check !== 'function') wrong('check', 'expected a function');
   if (check !== undefined && effect !== 'once')
     wrong('check', 'only for effect "once": a repeatable tool just runs again');
   if (retry !== undefined && effect === 'once') wrong('retry', 'an effect "once" tool is not retried');
