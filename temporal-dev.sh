@@ -37,9 +37,6 @@ finish() {
   exit $status
 }
 trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-trap 'exit 129' HUP
 
 # The last two take a tool round on the dev server from 205 ms to 46 ms: activities start eagerly, and the next step
 # of a busy workflow does not wait for one of 20 ticks a second.
@@ -176,10 +173,10 @@ Start a task:
 
 Ctrl-C stops everything.
 TEXT
-  trap 'exit 0' INT TERM # being stopped is how this command ends
+  trap 'interrupted=0' INT TERM # being stopped is how this command ends
   while :; do
     check_children
-    sleep 0.3
+    pause
   done
 }
 
@@ -190,7 +187,7 @@ demo() {
   launch node --import tsx src/examples/demo/main.ts
   while kill -0 "$pid" 2>/dev/null; do
     check_children
-    sleep 0.3
+    pause
   done
   ended "$pid"
   exit "$code"
@@ -201,7 +198,7 @@ absolute() { # path of the caller's
 }
 
 [ $# -le 1 ] || fail "one command, not $#: see ./temporal-dev.sh --help" 2
-command=${1:-up}
+command=${1-up}
 case $command in
   up | demo | cli-path) ;;
   server-flags) server_flags && exit ;;

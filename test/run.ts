@@ -48,10 +48,13 @@ function readArguments(args: string[]): { files: string[]; nodeOptions: string[]
   };
 }
 
-/** Nothing of the caller's own: not his Temporal, and never his API key. */
+/**
+ * Nothing of the caller's own: not his Temporal, and never his API key. Nor what tells node that it is inside a test
+ * already, because then it would run nothing and call that a success.
+ */
 function testEnvironment(address: string, cli: string): NodeJS.ProcessEnv {
   const env = Object.entries(process.env).filter(
-    ([name]) => !/^(TEMPORAL_|OPENAI_|HOLDFAST_(?!TEST_))/.test(name),
+    ([name]) => !/^(TEMPORAL_|OPENAI_|HOLDFAST_(?!TEST_)|NODE_TEST_CONTEXT$)/.test(name),
   );
   return {
     ...Object.fromEntries(env),

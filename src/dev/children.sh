@@ -65,6 +65,17 @@ launch() { # command…   sets pid; redirect the call to redirect the child
   echo "+ $pid" >&9
 }
 
+# Every wait here is made of pauses, and signals are answered there: an `exit` inside a trap would keep bash 3.2 from
+# hearing a second Ctrl-C. The redirection hides bash's own report of a killed child; ours says more.
+interrupted='' # the exit code for the signal that has arrived
+trap 'interrupted=130' INT
+trap 'interrupted=143' TERM
+trap 'interrupted=129' HUP
+pause() {
+  sleep 0.2
+  [ -z "$interrupted" ] || exit "$interrupted"
+} 2>/dev/null
+
 # Its group stays with the reaper while there is still somebody in it.
 ended() { # a launched process id; sets code
   wait "$1" 2>/dev/null
@@ -78,7 +89,7 @@ step() { # what it does, log, command…
   shift 2
   launch "$@" >"$log" 2>&1
   while kill -0 "$pid" 2>/dev/null; do
-    sleep 0.3
+    pause
     if [ $((SECONDS - began)) -ge $next ]; then
       say "  $what: $((SECONDS - began)) s so far"
       next=$((SECONDS - began + 15))
@@ -119,7 +130,7 @@ await() { # name of the child, seconds, command…   until the command succeeds
   until "$@"; do
     check_children
     [ $((SECONDS - began)) -lt "$limit" ] || fail "the $name is not ready after $limit s: see $log_dir/$name.log"
-    sleep 0.2
+    pause
   done
 }
 
@@ -129,6 +140,6 @@ stop_children() {
   trap '' HUP
   [ -n "$reaper_pid" ] || return 0
   exec 9>&-
-  while kill -0 "$reaper_pid" 2>/dev/null; do wait "$reaper_pid" 2>/dev/null; done
+  while kill -0 "$reaper_pid" 2>/dev/null; do sleep 0.1; done
   rm -rf "$scratch"
 }

@@ -60,7 +60,7 @@ take_lock() {
     fi
     [ -n "$waiting" ] || say "Another run (process $owner) is getting the temporal CLI: waiting for it"
     waiting=1
-    sleep 0.5
+    pause
   done
   lock=$cache/lock
 }
