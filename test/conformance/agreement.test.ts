@@ -14,6 +14,7 @@ import {
   waitFor,
   type Bench,
   type Json,
+  LIMIT,
 } from './support.ts';
 
 const text = fc.string({ maxLength: 30 });
@@ -43,7 +44,7 @@ async function serve(bench: Bench, id: string): Promise<void> {
   });
 }
 
-describe('the stream and the reads', () => {
+describe('the stream and the reads', LIMIT, () => {
   it('agree on every item and on the turn', async (t) => {
     const bench = await emulate(t, { deltaMs: 0, stepMs: 0 });
     await fc.assert(

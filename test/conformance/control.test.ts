@@ -1,9 +1,9 @@
 /** The control path: counters, posts, streams, health. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { emulate, message, result, waitFor, type Json } from './support.ts';
+import { emulate, message, result, waitFor, type Json, LIMIT } from './support.ts';
 
-describe('the control path', () => {
+describe('the control path', LIMIT, () => {
   it('needs no key and tells what happened', async (t) => {
     const bench = await emulate(t);
     assert.deepEqual((await bench.control('GET', 'health')).body, { ok: true, sessions: 0 });

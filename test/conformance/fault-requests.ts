@@ -23,7 +23,11 @@ export const requestProofs = {
   lost_reply: async (bench) => {
     bench.emulator.addFaults({ kind: 'lost_reply', match: CREATE });
     await assert.rejects(bench.raw('POST', '/agents/sessions', BODY));
-    assert.equal((await bench.list('/agents/sessions')).length, 1);
+    bench.emulator.addFaults({ kind: 'lost_reply', match: CREATE });
+    await assert.rejects(bench.raw('POST', '/agents/sessions', { ...BODY, stream: true }));
+    const made = await bench.list('/agents/sessions');
+    assert.equal(made.length, 2);
+    for (const session of made) await bench.status(String(session['id']), 'idle');
     const { id, call } = await called(bench);
     bench.emulator.addFaults({ kind: 'lost_reply', match: { input_type: 'tool_result' } });
     await assert.rejects(bench.post(id, result(call, 'r'), 'key'));

@@ -5,17 +5,17 @@ import type { FaultKind } from '../../src/emulator/index.ts';
 import type { Proof } from './fault-bench.ts';
 import { requestProofs } from './fault-requests.ts';
 import { streamProofs } from './fault-streams.ts';
-import { emulate, errorOf } from './support.ts';
+import { emulate, errorOf, LIMIT } from './support.ts';
 
 const PROOFS: Record<FaultKind, Proof> = { ...requestProofs, ...streamProofs };
 
-describe('each fault', () => {
+describe('each fault', LIMIT, () => {
   for (const [kind, proof] of Object.entries(PROOFS)) {
     it(kind, async (t) => proof(await emulate(t)));
   }
 });
 
-describe('the switchboard', () => {
+describe('the switchboard', LIMIT, () => {
   it('counts strikes, lets the first ones pass, and keeps to one session', async (t) => {
     const bench = await emulate(t);
     const [one, two] = [await bench.startIdle(), await bench.startIdle()];

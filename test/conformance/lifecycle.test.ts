@@ -1,9 +1,9 @@
 /** Cancel, steering, failure, budget, deletion. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cancel, emulate, errorOf, message, result, script, waitFor, type Json } from './support.ts';
+import { cancel, emulate, errorOf, message, result, script, waitFor, type Json, LIMIT } from './support.ts';
 
-describe('cancel', () => {
+describe('cancel', LIMIT, () => {
   it('ends the turn, drops its calls, closes its items, and leaves the session usable', async (t) => {
     const bench = await emulate(t);
     const id = await bench.startIdle();
@@ -54,7 +54,7 @@ describe('cancel', () => {
   });
 });
 
-describe('a message during a turn', () => {
+describe('a message during a turn', LIMIT, () => {
   it('is refused in the first turn of a session', async (t) => {
     const bench = await emulate(t);
     const id = await bench.start([{ wait_for: 'cancel' }]);
@@ -115,7 +115,7 @@ describe('a message during a turn', () => {
   });
 });
 
-describe('failure', () => {
+describe('failure', LIMIT, () => {
   it('of a turn leaves the session idle', async (t) => {
     const bench = await emulate(t);
     const id = await bench.startIdle();
@@ -170,7 +170,7 @@ describe('failure', () => {
   });
 });
 
-describe('the budget', () => {
+describe('the budget', LIMIT, () => {
   it('pauses the session in mid-turn until the limit is raised', async (t) => {
     const bench = await emulate(t);
     const id = await bench.start([{ budget: true }, { say: 'onwards' }], { spend_control: { limit: 100 } });
@@ -187,7 +187,7 @@ describe('the budget', () => {
   });
 });
 
-describe('usage', () => {
+describe('usage', LIMIT, () => {
   it('is null at the end of a turn and readable later; the session has none while a turn runs', async (t) => {
     const bench = await emulate(t, { usageDelayMs: 60 });
     const id = await bench.start([{ say: 'hi' }]);
@@ -204,7 +204,7 @@ describe('usage', () => {
   });
 });
 
-describe('delete', () => {
+describe('delete', LIMIT, () => {
   it('is refused while busy, then ends streams without an event and hides the session', async (t) => {
     const bench = await emulate(t);
     const id = await bench.start([{ call: { name: 'look' } }]);

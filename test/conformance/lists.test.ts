@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Step } from '../../src/emulator/index.ts';
-import { emulate, errorOf, message, script, waitFor, type Bench, type Json } from './support.ts';
+import { emulate, errorOf, message, script, waitFor, type Bench, type Json, LIMIT } from './support.ts';
 
 const many = (count: number): Step[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -28,7 +28,7 @@ async function walk(bench: Bench, path: string, query: string): Promise<{ ids: u
   }
 }
 
-describe('lists', () => {
+describe('lists', LIMIT, () => {
   it('are newest first by default, hold cursors, and can be walked both ways', async (t) => {
     const bench = await emulate(t, { stepMs: 0 });
     const id = await bench.start(many(101));
@@ -140,7 +140,7 @@ describe('lists', () => {
   });
 });
 
-describe('saved agents', () => {
+describe('saved agents', LIMIT, () => {
   it('can be made, changed, listed and deleted; a session keeps what it started with', async (t) => {
     const bench = await emulate(t);
     const { agents } = bench.client.beta;

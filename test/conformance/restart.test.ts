@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Bench, cancel, message, result, script, waitFor, type Json } from './support.ts';
+import { Bench, cancel, message, result, script, waitFor, type Json, LIMIT } from './support.ts';
 
 const PROGRAM = fileURLToPath(new URL('emulator-process.ts', import.meta.url));
 
-describe('after kill -9', () => {
+describe('after kill -9', LIMIT, () => {
   let dataDir = '';
   let child: ChildProcess | undefined;
   let bench: Bench;

@@ -9,7 +9,18 @@ import * as fc from 'fast-check';
 import { z } from 'zod';
 import { exampleOf } from '../../src/emulator/example-arguments.ts';
 import { loadScripts, startEmulator, type AgentScript, type TurnView } from '../../src/emulator/index.ts';
-import { dig, emulate, failure, message, result, script, tool, type Bench, type Json } from './support.ts';
+import {
+  dig,
+  emulate,
+  failure,
+  message,
+  result,
+  script,
+  tool,
+  type Bench,
+  type Json,
+  LIMIT,
+} from './support.ts';
 
 async function answerOf(bench: Bench, id: string): Promise<unknown> {
   await bench.status(id, 'idle');
@@ -22,7 +33,7 @@ const says = (name: string, match: AgentScript['match']): AgentScript => ({
   steps: [{ say: name }],
 });
 
-describe('the script of a session', () => {
+describe('the script of a session', LIMIT, () => {
   it('is the first that matches by model, tools, instructions, metadata or code', async (t) => {
     const bench = await emulate(t, {
       scripts: [
@@ -121,7 +132,7 @@ describe('the script of a session', () => {
   });
 });
 
-describe('texts', () => {
+describe('texts', LIMIT, () => {
   it('quote results by name and number and leave unknown names alone', async (t) => {
     const bench = await emulate(t);
     const id = await bench.start([
@@ -169,7 +180,7 @@ describe('texts', () => {
   });
 });
 
-describe('script files', () => {
+describe('script files', LIMIT, () => {
   it('hold one script or several, as data or code', async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'scripts-'));
     t.after(() => rm(dir, { recursive: true }));
@@ -249,7 +260,7 @@ describe('script files', () => {
   });
 });
 
-describe('example arguments', () => {
+describe('example arguments', LIMIT, () => {
   const cases: [string, unknown, unknown][] = [
     ['what the author wrote first', { type: 'string', examples: ['e'], default: 'd', enum: ['n'] }, 'e'],
     ['then the default', { type: 'string', default: 'd', enum: ['n'] }, 'd'],

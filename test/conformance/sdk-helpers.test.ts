@@ -16,7 +16,7 @@ import { zodAgentTextFormat } from 'openai/helpers/beta/agents/zod';
 import { functionTool } from 'openai/lib/beta/agents/function-tool';
 import type { AgentSession, AgentSessionItem } from 'openai/resources/beta/agents/agents';
 import { z } from 'zod';
-import { emulate, script, tool, typesOf, waitFor } from './support.ts';
+import { emulate, script, tool, typesOf, waitFor, LIMIT } from './support.ts';
 
 const NONE = { environment: { type: 'none' as const } };
 
@@ -27,7 +27,7 @@ async function idle(read: () => Promise<AgentSession>): Promise<AgentSession> {
   });
 }
 
-describe('sessions.create', () => {
+describe('sessions.create', LIMIT, () => {
   it('answers the session, already in progress, and the turn goes on without a reader', async (t) => {
     const { sessions } = await emulate(t);
     const made = await sessions.create({
@@ -91,7 +91,7 @@ describe('sessions.create', () => {
   });
 });
 
-describe('sessions.stream', () => {
+describe('sessions.stream', LIMIT, () => {
   it('follows one turn of an idle session and runs the tools', async (t) => {
     const { sessions } = await emulate(t);
     const made = await sessions.create({ ...NONE, agent: { model: 'm' }, input: 'first' });
@@ -180,7 +180,7 @@ describe('sessions.stream', () => {
   });
 });
 
-describe('errors as the SDK sees them', () => {
+describe('errors as the SDK sees them', LIMIT, () => {
   it('has a class for each status, with code, param and request id', async (t) => {
     const bench = await emulate(t, { apiKey: 'the-key' });
     const client = new OpenAI({ baseURL: `${bench.origin}/v1`, apiKey: 'the-key', maxRetries: 0 });

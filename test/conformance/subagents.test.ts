@@ -1,9 +1,9 @@
 /** Subagents and approvals. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { emulate, message, script, type Json } from './support.ts';
+import { emulate, message, script, type Json, LIMIT } from './support.ts';
 
-describe('subagents', () => {
+describe('subagents', LIMIT, () => {
   it('have their own turns and items; the root shows only the coordination', async (t) => {
     const bench = await emulate(t);
     const id = await bench.startIdle();
@@ -67,7 +67,7 @@ function signIn(response: Json): Json {
   };
 }
 
-describe('approvals', () => {
+describe('approvals', LIMIT, () => {
   it('are required actions; the answer goes on with the turn', async (t) => {
     const bench = await emulate(t);
     const ask = {

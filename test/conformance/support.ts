@@ -4,6 +4,9 @@ import type { AgentSessionEvent, AgentToolParam } from 'openai/resources/beta/ag
 import { startEmulator, type Emulator, type EmulatorOptions, type Step } from '../../src/emulator/index.ts';
 
 export type Json = Record<string, unknown>;
+/** Of each test: a broken emulator must fail a test, not hang it. */
+export const LIMIT = { timeout: 20_000 };
+
 interface Cleanup {
   after: (fn: () => Promise<void>) => void;
 }

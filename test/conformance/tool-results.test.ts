@@ -1,9 +1,20 @@
 /** Calls and their results: the matrix of agents-api.md 5.4, keys (5.6), and calls side by side. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { dig, emulate, errorOf, failure, message, result, script, waitFor, type Json } from './support.ts';
+import {
+  dig,
+  emulate,
+  errorOf,
+  failure,
+  message,
+  result,
+  script,
+  waitFor,
+  type Json,
+  LIMIT,
+} from './support.ts';
 
-describe('a result', () => {
+describe('a result', LIMIT, () => {
   it('is taken once; the same again is a repeat without effect, even after the turn', async (t) => {
     const bench = await emulate(t);
     const id = await bench.start([{ call: { name: 'look' } }, { say: 'got {{look}}' }]);
@@ -129,7 +140,7 @@ describe('a result', () => {
   });
 });
 
-describe('calls side by side', () => {
+describe('calls side by side', LIMIT, () => {
   it('appear together: one list; the session works on when the last is answered', async (t) => {
     const bench = await emulate(t);
     const id = await bench.startIdle();
@@ -193,7 +204,7 @@ describe('calls side by side', () => {
   });
 });
 
-describe('idempotency keys', () => {
+describe('idempotency keys', LIMIT, () => {
   it('make a repeated message one turn, and refuse another body', async (t) => {
     const bench = await emulate(t);
     const id = await bench.startIdle();

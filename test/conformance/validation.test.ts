@@ -1,7 +1,7 @@
 /** Bodies that are refused, each with the documented words and the field. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cancel, emulate, errorOf, message, tool, type Json } from './support.ts';
+import { cancel, emulate, errorOf, message, tool, type Json, LIMIT } from './support.ts';
 
 const GOOD: Json = { environment: { type: 'none' }, agent: { model: 'm' }, input: 'hi' };
 const big = (count: number): Json =>
@@ -227,7 +227,7 @@ const EVENTS: [string, unknown, string, RegExp][] = [
   ],
 ];
 
-describe('bodies that are refused', () => {
+describe('bodies that are refused', LIMIT, () => {
   for (const [name, body, param, words] of CREATES) {
     it(`create with ${name}`, async (t) => {
       const bench = await emulate(t);
@@ -279,7 +279,7 @@ describe('bodies that are refused', () => {
   });
 });
 
-describe('updates', () => {
+describe('updates', LIMIT, () => {
   it('replace what they name and keep the rest', async (t) => {
     const bench = await emulate(t);
     const id = await bench.startIdle({

@@ -2,9 +2,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startEmulator } from '../../src/emulator/index.ts';
-import { BETA, cancel, dig, emulate, errorOf, message, result, script, tool, type Json } from './support.ts';
+import {
+  BETA,
+  cancel,
+  dig,
+  emulate,
+  errorOf,
+  message,
+  result,
+  script,
+  tool,
+  type Json,
+  LIMIT,
+} from './support.ts';
 
-describe('checks before the body', () => {
+describe('checks before the body', LIMIT, () => {
   it('asks for the beta header first, then the key, then the id', async (t) => {
     const bench = await emulate(t);
     const path = '/agents/sessions/sess_x/events';
@@ -73,7 +85,7 @@ describe('checks before the body', () => {
   });
 });
 
-describe('the event stream', () => {
+describe('the event stream', LIMIT, () => {
   it('sends its headers before any event and frames as documented', async (t) => {
     const bench = await emulate(t);
     const id = await bench.startIdle();
