@@ -9,23 +9,37 @@
  *   cycles, getters that throw.
  */
 import { isRecord } from '../protocol/json.ts';
-import { truncate, utf8Length, wellFormed } from '../protocol/text.ts';
+import {
+  cutMarker,
+  cutMarkerLength,
+  prefixWithin,
+  truncate,
+  utf8Length,
+  wellFormed,
+} from '../protocol/text.ts';
 import type { InputContent, ToolOutput } from '../protocol/wire.ts';
 
 const MAX_DEPTH = 100;
+/** What a part takes beside its text or image. */
+const PART_BYTES = 48;
 
 /** Why a value cannot be sent; the message names its kind and where it stands. */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
 }
 
-/** Renders a tool's return value to at most `maxBytes`. Throws RenderError. */
+/** Renders a tool's return value to at most `maxBytes`. Throws RenderError, whatever the value does when read. */
 export function renderOutput(value: unknown, maxBytes: number): ToolOutput {
-  if (value === undefined || value === null) return null;
-  if (typeof value === 'string') return truncate(wellFormed(value), maxBytes);
-  if (isContent(value)) return renderContent(value, maxBytes);
-  const plain = toPlain(value, 'result', []);
-  return truncate(wellFormed(JSON.stringify(plain)), maxBytes);
+  try {
+    if (value === undefined || value === null) return null;
+    if (isContent(value)) return renderContent(value, maxBytes);
+    const plain = toPlain(value, 'result', []);
+    return truncate(typeof plain === 'string' ? plain : JSON.stringify(plain), maxBytes);
+  } catch (error) {
+    if (error instanceof RenderError) throw error;
+    // A getter or a proxy threw: its text may hold anything (I11).
+    throw new RenderError('result cannot be read');
+  }
 }
 
 function isContent(value: unknown): value is InputContent[] {
@@ -38,26 +52,55 @@ function isContent(value: unknown): value is InputContent[] {
   );
 }
 
-/** Text parts share what the images leave; an image cannot be cut. */
-function renderContent(parts: InputContent[], maxBytes: number): InputContent[] {
-  const images = parts.reduce(
-    (sum, part) => sum + (part.type === 'input_image' ? (part.image_url?.length ?? 0) : 0),
-    0,
-  );
-  if (images > maxBytes)
-    throw new RenderError(`images of ${images} bytes, more than the limit of ${maxBytes}`);
-  let left = maxBytes - images;
-  return parts.map((part) => {
-    if (part.type === 'input_image') return { type: 'input_image', image_url: part.image_url ?? '' };
-    const text = truncate(wellFormed(part.text ?? ''), left);
-    left = Math.max(0, left - utf8Length(text));
-    return { type: 'input_text', text };
-  });
+/**
+ * Images are kept whole or refused; the texts, taken as one, are cut to what is left. Empty text parts are left out,
+ * since the API refuses them (agents-api.md 5.1).
+ */
+function renderContent(content: readonly InputContent[], maxBytes: number): InputContent[] | string {
+  const parts = content
+    .map((part): InputContent =>
+      part.type === 'input_text'
+        ? { type: 'input_text', text: wellFormed(part.text) }
+        : { type: 'input_image', image_url: wellFormed(part.image_url) },
+    )
+    .filter((part) => part.text !== '');
+  let fixed = parts.length * PART_BYTES;
+  let texts = 0;
+  for (const part of parts) {
+    fixed += utf8Length(part.image_url ?? '');
+    texts += utf8Length(part.text ?? '');
+  }
+  if (parts.length === 0) return '';
+  const room = maxBytes - fixed;
+  if (texts <= room) return parts;
+  const roomForText = room - cutMarkerLength(texts) - PART_BYTES;
+  if (roomForText < 0)
+    throw new RenderError(`result has ${parts.length} parts, more than fit in ${maxBytes} bytes`);
+  return cutTexts(parts, roomForText, texts);
+}
+
+function cutTexts(parts: readonly InputContent[], room: number, total: number): InputContent[] {
+  const cut: InputContent[] = [];
+  let left = room;
+  let isCut = false;
+  for (const part of parts) {
+    if (part.type === 'input_image') {
+      cut.push(part);
+    } else if (!isCut) {
+      const text = prefixWithin(part.text, left);
+      left -= utf8Length(text);
+      isCut = text !== part.text;
+      if (text !== '') cut.push({ type: 'input_text', text });
+    }
+  }
+  cut.push({ type: 'input_text', text: cutMarker(total - (room - left), total) });
+  return cut;
 }
 
 function toPlain(value: unknown, path: string, parents: readonly object[]): unknown {
   switch (typeof value) {
     case 'string':
+      return wellFormed(value);
     case 'boolean':
       return value;
     case 'number':
@@ -84,15 +127,20 @@ function objectToPlain(value: object, path: string, parents: readonly object[]):
     return value.toISOString();
   }
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
+  if (!isPlainPrototype(prototype))
     throw new RenderError(`${path} is a ${className(prototype)}, not plain data`);
-  }
-  const plain: Record<string, unknown> = {};
+  const plain: [string, unknown][] = [];
   for (const key of Object.keys(value)) {
     const entry = read(value, key, path);
-    if (entry !== undefined) plain[key] = toPlain(entry, `${path}.${key}`, inside);
+    if (entry !== undefined) plain.push([wellFormed(key), toPlain(entry, `${path}.${key}`, inside)]);
   }
-  return plain;
+  // Unlike assignment, this makes a field of any name, `__proto__` included.
+  return Object.fromEntries(plain);
+}
+
+/** Of no class: no prototype at all, or the root of this or of another realm. */
+function isPlainPrototype(prototype: unknown): boolean {
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function read(value: object, key: string, path: string): unknown {
