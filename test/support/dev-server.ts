@@ -1,4 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Connection } from '@temporalio/client';
 import { freePorts } from './free-port.ts';
@@ -73,17 +74,11 @@ async function launch(options: DevServerOptions): Promise<DevServer> {
   );
   holdChild(child);
   const output = keepOutput(child);
-  const ended = new Promise<never>((_, reject) => {
-    child.once('exit', (code, signal) =>
-      reject(new Error(`the dev server ended (${signal ?? code}):\n${output()}`)),
-    );
-  });
-  ended.catch(() => {});
   try {
-    await Promise.race([ready(address), ended]);
+    await ready(address, child);
   } catch (error) {
     await stopChild(child, 'SIGKILL', 0);
-    throw error;
+    throw new Error(`${String(error)}:\n${output()}`, { cause: error });
   }
   return {
     address,
@@ -106,22 +101,29 @@ function keepOutput(child: ChildProcess): () => string {
   return () => kept;
 }
 
-/** Asks until the server knows its search attributes. */
-async function ready(address: string): Promise<void> {
+/** Asks until the server knows its search attributes; gives up when its process has ended, or after a minute. */
+async function ready(address: string, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + READY_MS;
-  for (;;) {
-    const connection = Connection.lazy({ address });
-    try {
-      const found = await connection.withDeadline(Date.now() + 2_000, () =>
-        connection.operatorService.listSearchAttributes({ namespace: 'default' }),
-      );
-      if (found.customAttributes['HoldfastState'] !== undefined) return;
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    } finally {
-      await connection.close();
+  while (!(await knowsSearchAttributes(address))) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`the dev server ended (${child.signalCode ?? child.exitCode})`);
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    if (Date.now() > deadline) throw new Error(`the dev server at ${address} has no search attributes`);
+    if (Date.now() > deadline) throw new Error(`the dev server at ${address} is not ready`);
+    await delay(100);
+  }
+}
+
+/** Asks once. With a connection of its own, because one that was refused waits a second before it tries again. */
+async function knowsSearchAttributes(address: string): Promise<boolean> {
+  const connection = Connection.lazy({ address });
+  try {
+    const found = await connection.withDeadline(Date.now() + 1_000, () =>
+      connection.operatorService.listSearchAttributes({ namespace: 'default' }),
+    );
+    return found.customAttributes['HoldfastState'] !== undefined;
+  } catch {
+    return false; // not there yet
+  } finally {
+    await connection.close();
   }
 }
