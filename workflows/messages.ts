@@ -28,10 +28,10 @@ import type { TaskState } from './task-state.ts';
 /** A person's result obeys the same bound as a tool's default. */
 const MAX_RESULT_BYTES = 256 * 1024;
 
-export const statusQuery = defineQuery<TaskStatus>('status');
-export const pendingQuery = defineQuery<PendingDecision[]>('pending');
-export const resolveCallUpdate = defineUpdate<ResolveCallResult, [ResolveCallInput]>('resolveCall');
-export const toolOutcomeSignal = defineSignal<[ToolOutcome]>(TOOL_OUTCOME_SIGNAL);
+const statusQuery = defineQuery<TaskStatus>('status');
+const pendingQuery = defineQuery<PendingDecision[]>('pending');
+const resolveCallUpdate = defineUpdate<ResolveCallResult, [ResolveCallInput]>('resolveCall');
+const toolOutcomeSignal = defineSignal<[ToolOutcome]>(TOOL_OUTCOME_SIGNAL);
 
 /** Sets all handlers. `changed` wakes the loop. */
 export function handleMessages(state: TaskState, changed: () => void): void {

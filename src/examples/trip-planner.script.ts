@@ -34,7 +34,7 @@ const script: AgentScript = {
         return { call: { name: 'book_room', arguments: { hold_id: field(view, 'hold_room', 'hold_id') } } };
       case 6:
         return {
-          say: `Lisbon it is: ${field(view, 'get_weather', 'sky')} and warmer than Porto. Your room for two nights is booked, confirmation ${field(view, 'book_room', 'confirmation')}.`,
+          say: `Lisbon it is: ${field(view, 'get_weather', 'sky', 'Lisbon')} and warmer than Porto. Your room for two nights is booked, confirmation ${field(view, 'book_room', 'confirmation')}.`,
           ...pace,
         };
       default:
@@ -44,11 +44,16 @@ const script: AgentScript = {
 };
 export default script;
 
-/** A field of the first result of a tool, or its error, which a model would quote too. */
-function field(view: TurnView, tool: string, name: string): string {
-  const result = view.results.find((each) => each.name === tool);
-  if (!result?.success || typeof result.output !== 'string') return result?.error ?? 'unknown';
-  const output = JSON.parse(result.output) as Record<string, unknown>;
-  const value = output[name];
-  return typeof value === 'string' ? value : 'unknown';
+/** A field of the result of a tool (about a city, where that matters), or its error, which a model would quote too. */
+function field(view: TurnView, tool: string, name: string, city?: string): string {
+  const texts: string[] = [];
+  for (const { name: from, success, output, error } of view.results) {
+    if (from !== tool) continue;
+    const data = success && output !== null ? (JSON.parse(output) as Record<string, unknown>) : {};
+    const value = data[name];
+    // Parallel calls are answered in any order.
+    if (typeof value === 'string' && (city === undefined || data['city'] === city)) return value;
+    if (error !== null) texts.push(error);
+  }
+  return texts[0] ?? 'unknown';
 }

@@ -27,8 +27,3 @@ export function callIdempotencyKey(sessionId: string, turnId: string, callId: st
 export function resultPostKey(sessionId: string, turnId: string, callId: string, body: string): string {
   return `hf_${digest([sessionId, turnId, callId, body], 40)}`;
 }
-
-/** SHA-256 of a text, in hex. */
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}

@@ -12,8 +12,8 @@ import { ApiError } from './api-error.ts';
 import type { Log } from './log.ts';
 import { sleep } from './sleep.ts';
 
-export const SESSION_KEY_FIELD = 'holdfast_key';
-export const TASK_ID_FIELD = 'holdfast_task';
+const SESSION_KEY_FIELD = 'holdfast_key';
+const TASK_ID_FIELD = 'holdfast_task';
 const METADATA_VALUE_LIMIT = 512;
 
 /** Pauses between looks: the filtered list lags behind a creation (agents-api.md 1.2). */

@@ -138,13 +138,13 @@ export interface PostInputOutput {
   session_gone: boolean;
 }
 
-export interface SweepInput {
+interface SweepInput {
   first_run_id: string;
   /** The session to leave alone; null when the task never learned of one. */
   keep: string | null;
 }
 
-export interface SweepOutput {
+interface SweepOutput {
   removed: string[];
   /** Found, but not removed within the bound. */
   left: string[];
@@ -170,12 +170,6 @@ export const TOOL_FAILURE = {
   /** The worker shut down; a repeatable tool is tried again. */
   shutdown: 'ToolShutdown',
 } as const;
-
-/** Heartbeat details of a tool attempt that has passed the fence. */
-export interface ToolHeartbeat {
-  started: true;
-  [key: string]: unknown;
-}
 
 /** True when heartbeat details prove that an attempt passed the fence. */
 export function hasStarted(details: unknown): boolean {

@@ -41,7 +41,7 @@ export interface RunPlan {
 }
 
 /** A call that can be answered without running anything: unknown tool, bad arguments. */
-export interface AnswerPlan {
+interface AnswerPlan {
   kind: 'answer';
   result: ToolResult;
 }

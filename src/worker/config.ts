@@ -9,16 +9,16 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-const duration = (fallback: string): z.ZodType<number> =>
+const duration = (fallback: string, maxMs = Infinity): z.ZodType<number> =>
   z
     .string()
     .default(fallback)
     .transform((text, context) => {
       const ms = parseDuration(text);
-      if (ms !== null) return ms;
+      if (ms !== null && ms <= maxMs) return ms;
       context.addIssue({
         code: 'custom',
-        message: `expected a duration such as "${fallback}", got "${text}"`,
+        message: `expected a duration such as "${fallback}"${maxMs === Infinity ? '' : `, at most ${maxMs / 60_000} minutes`}, got "${text}"`,
       });
       return z.NEVER;
     });
@@ -52,7 +52,7 @@ const schema = z.object({
   /** An event stream without events for this long is opened anew. */
   HOLDFAST_STREAM_SILENCE: duration('60s'),
   /** How long one follower activity runs at most. */
-  HOLDFAST_FOLLOW_LIMIT: duration('1h'),
+  HOLDFAST_FOLLOW_LIMIT: duration('1h', 2 * 60 * 60_000),
   /** How long a cancelled task waits for the service and for its tools. */
   HOLDFAST_CANCEL_WAIT: duration('30s'),
   /** How long running tools may go on after SIGTERM. */

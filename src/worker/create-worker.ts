@@ -48,12 +48,10 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
   const taskQueue = options.taskQueue ?? config.taskQueue;
   const { address, namespace, connection: security } = temporalSettings();
   installLogger(config.logLevel);
-  const connection = await NativeConnection.connect({ ...security, address }).catch(
-    (error: unknown) => {
-      const why = error instanceof Error ? error.message.split('\n')[0] : 'unknown error';
-      throw new ConfigError(`no Temporal server at ${address} (${why}); start one, or set TEMPORAL_ADDRESS`);
-    },
-  );
+  const connection = await NativeConnection.connect({ ...security, address }).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message.split('\n')[0] : 'unknown error';
+    throw new ConfigError(`no Temporal server at ${address} (${why}); start one, or set TEMPORAL_ADDRESS`);
+  });
   const shutdown = new AbortController();
   const worker = await Worker.create({
     connection,

@@ -13,6 +13,7 @@ export async function workflowBundle(): Promise<string> {
   const hash = createHash('sha256');
   for (const folder of ['workflows', 'src/protocol']) {
     for (const file of readdirSync(join(root, folder)).toSorted()) {
+      if (!file.endsWith('.ts')) continue;
       hash.update(file).update(readFileSync(join(root, folder, file)));
     }
   }

@@ -8,6 +8,16 @@ import { Stack } from '../support/stack.ts';
 import { PLANTED } from '../support/agents.ts';
 import { until } from '../support/until.ts';
 
+/** The one event of a post. */
+function eventOf(post: { body: unknown } | undefined): { success: boolean; error: string; output?: string } {
+  const { events } = (post?.body ?? { events: [] }) as {
+    events: { success: boolean; error: string; output?: string }[];
+  };
+  const [event] = events;
+  assert.ok(event);
+  return event;
+}
+
 function isResult({ input_types }: { input_types: string[] }): boolean {
   return input_types.some((type) => type.endsWith('tool_result'));
 }
@@ -131,12 +141,11 @@ describe('a task from start to end', { concurrency: true }, () => {
       const record = await task.result();
       const posts = stack.emulator.posts(record.session_id).filter(isResult);
       assert.equal(posts.length, 1);
-      const event = (posts[0]?.body as { events: { success: boolean; error: string; output?: unknown }[] })
-        .events[0];
-      assert.equal(event?.success, false);
-      assert.match(event?.error ?? '', expected);
-      assert.equal(event?.output, undefined);
-      assert.equal(record.output_text, `Told: ${event?.error}`);
+      const event = eventOf(posts[0]);
+      assert.equal(event.success, false);
+      assert.match(event.error, expected);
+      assert.equal(event.output, undefined);
+      assert.equal(record.output_text, `Told: ${event.error}`);
       assert.equal(record.tool_calls_failed, 1);
       assert.equal(record.run.status, 'completed');
       assert.equal(record.turns[0]?.failed_tools, 1, 'a completed turn with a failed tool says so (I7)');
@@ -170,10 +179,9 @@ describe('a task from start to end', { concurrency: true }, () => {
   it('a large result is cut with a marker, within the limit', async () => {
     const task = await stack.start([{ call: { name: 'big', arguments: { bytes: 400_000 } } }, { say: 'ok' }]);
     const record = await task.result();
-    const post = stack.emulator.posts(record.session_id).find(isResult);
-    const [event] = (post?.body as { events: { output: string }[] }).events;
-    assert.ok(event && Buffer.byteLength(event.output) <= 256 * 1024);
-    assert.match(event.output, /\[cut: \d+ of 400000 bytes left out\]$/);
+    const { output = '' } = eventOf(stack.emulator.posts(record.session_id).find(isResult));
+    assert.ok(Buffer.byteLength(output) <= 256 * 1024);
+    assert.match(output, /\[cut: \d+ of 400000 bytes left out\]$/);
   });
 
   it('arguments too large for history are read again where the tool runs (I10)', async () => {
