@@ -1,4 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Connection } from '@temporalio/client';
@@ -113,8 +115,22 @@ async function ready(address: string, child: ChildProcess): Promise<void> {
   }
 }
 
-/** Asks once. With a connection of its own, because one that was refused waits a second before it tries again. */
+async function listens(address: string): Promise<boolean> {
+  const [host = '', port] = address.split(':');
+  const socket = connect(Number(port), host);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Asks once. Only where somebody listens, because gRPC waits a second after a refusal before it tries again. */
 async function knowsSearchAttributes(address: string): Promise<boolean> {
+  if (!(await listens(address))) return false;
   const connection = Connection.lazy({ address });
   try {
     const found = await connection.withDeadline(Date.now() + 1_000, () =>
