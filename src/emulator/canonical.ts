@@ -1,9 +1,9 @@
 /** Small pure helpers shared by the parts of the emulator. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { isObject, type RawObject } from './wire.ts';
 
 /** JSON with sorted keys: equal values give equal text. */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
   const entries = Object.keys(value)
@@ -11,6 +11,11 @@ export function canonical(value: unknown): string {
     .toSorted()
     .map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`);
   return `{${entries.join(',')}}`;
+}
+
+/** Equal values give equal digests. */
+export function digest(value: unknown): string {
+  return createHash('sha256').update(canonical(value)).digest('hex');
 }
 
 /** An opaque id such as `sess_…`. Random, so it carries no order (agents-api.md 1.1). */

@@ -1,7 +1,7 @@
 /** What a client may post into a session, and what it changes (agents-api.md 5). */
 import { ApiError, badRequest, conflict, unknownCall } from './api-error.ts';
-import { canonical, newId } from './canonical.ts';
-import { addedEvent, callOutputItem, closed, doneEvent, plainText } from './items.ts';
+import { digest, newId } from './canonical.ts';
+import { addedEvent, callOutputItem, closed, doneEvent } from './items.ts';
 import type { LiveSession } from './live-session.ts';
 import { activeTurn, findCall, type CallRecord, type TurnRecord } from './records.ts';
 import { finish, startRunner, stopRunner } from './runner.ts';
@@ -13,6 +13,8 @@ type ToolResult = Input<'agent.session.input.tool_result'>;
 type Approval =
   | Input<'agent.session.input.mcp_approval_request_result'>
   | Input<'agent.session.input.computer_use_approval_request_result'>;
+/** A result as it is kept: an output or an error, never both. */
+type GivenResult = Parameters<typeof callOutputItem>[2];
 /** `applied`: something changed (or, for a cancel on an idle session, nothing had to). */
 export type Effect = 'applied' | 'repeat';
 
@@ -103,15 +105,16 @@ function applyResult(session: LiveSession, result: ToolResult): Effect {
       badRequest(`Tool call ${callId} belongs to a different managed agent turn`, null, 'wrong_turn'),
     );
   }
-  const answer = canonical({
+  const value: GivenResult = {
     success: result.success,
     output: result.success ? (result.output ?? null) : null,
     error: result.success ? null : (result.error ?? null),
-  });
+  };
+  const answer = digest(value);
   if (call.state !== 'pending') return settled(session, call, answer, refuse);
   if (session.refusesEarly(call)) return refuse(unknownCall(callId));
   const limit = session.take('result_limit', occasion)?.bytes ?? world.settings.maxResultBytes;
-  const size = Buffer.byteLength(answer);
+  const size = Buffer.byteLength(JSON.stringify(value));
   if (size > limit) {
     return refuse(
       badRequest(
@@ -121,7 +124,7 @@ function applyResult(session: LiveSession, result: ToolResult): Effect {
       ),
     );
   }
-  acceptResult(session, call, result, answer);
+  acceptResult(session, call, value, answer);
   return 'applied';
 }
 
@@ -161,9 +164,8 @@ function outputItemOf(session: LiveSession, call: CallRecord): EventBody[] {
   return found === undefined ? [] : [addedEvent(session.id, found)];
 }
 
-function acceptResult(session: LiveSession, call: CallRecord, result: ToolResult, answer: string): void {
+function acceptResult(session: LiveSession, call: CallRecord, value: GivenResult, answer: string): void {
   const { record } = session;
-  const value = { success: result.success, output: result.output ?? null, error: result.error ?? null };
   call.state = 'answered';
   call.answer = answer;
   record.counters.results_accepted += 1;
@@ -172,17 +174,11 @@ function acceptResult(session: LiveSession, call: CallRecord, result: ToolResult
   const events = [addedEvent(session.id, output)];
   const callItem = record.items.find((item) => item.key === call.item_key);
   if (callItem !== undefined) {
-    callItem.item = closed(callItem.item, result.success ? 'completed' : 'failed');
+    callItem.item = closed(callItem.item, value.success ? 'completed' : 'failed');
     events.push(doneEvent(session.id, callItem));
   }
   const turn = activeTurn(record);
-  turn?.results.push({
-    name: call.name,
-    call_id: call.call_id,
-    success: value.success,
-    output: value.success ? plainText(value.output) : null,
-    error: value.success ? null : value.error,
-  });
+  turn?.results.push({ name: call.name, call_id: call.call_id, output_key: output.key, decision: null });
   session.commit([...events, ...removeAction(session, turn, call.call_id)]);
 }
 
@@ -222,13 +218,7 @@ function applyApproval(session: LiveSession, input: Approval): Effect {
   call.answer = decision;
   record.counters.approvals_accepted += 1;
   const turn = activeTurn(record);
-  turn?.results.push({
-    name: 'approval',
-    call_id: input.request_id,
-    success: true,
-    output: decision,
-    error: null,
-  });
+  turn?.results.push({ name: 'approval', call_id: input.request_id, output_key: null, decision });
   session.commit([...signInItem(session, call, input), ...removeAction(session, turn, input.request_id)]);
   return 'applied';
 }

@@ -2,7 +2,7 @@
  * What the emulator keeps: plain JSON, so that writing a record and reading it back changes nothing.
  * A turn's place in its script is part of it; a killed emulator goes on from there.
  */
-import type { ResultView, Step } from './script.ts';
+import type { Step } from './script.ts';
 import type {
   AgentSession,
   AgentSessionInputMessageParam,
@@ -34,7 +34,7 @@ export interface CallRecord {
   name: string;
   item_key: string | null;
   state: 'pending' | 'answered' | 'dropped';
-  /** Canonical form of the accepted answer, to tell a repeat from a second, different one. */
+  /** Digest of the accepted answer, to tell a repeat from a second, different one. */
   answer: string | null;
 }
 
@@ -50,6 +50,15 @@ export interface CurrentStep {
   subagent_id?: string;
 }
 
+/** An answered call of a turn, in order of answers. What was answered stands in the item `output_key`. */
+export interface ResultRecord {
+  name: string;
+  call_id: string;
+  output_key: string | null;
+  /** Of an approval, which leaves no output item. */
+  decision: string | null;
+}
+
 /** Where a turn's steps come from. `steps` are those of a `script:` message. */
 export type ScriptRef = { kind: 'inline'; steps: Step[] } | { kind: 'named'; name: string };
 
@@ -61,7 +70,7 @@ export interface TurnRecord {
   messages: string[];
   steps_done: number;
   current: CurrentStep | null;
-  results: ResultView[];
+  results: ResultRecord[];
   next_output_index: number;
   /** Set by a cancel that takes effect later (fault `cancel_lag`). */
   cancel_at_ms: number | null;

@@ -1,7 +1,8 @@
 /** Which script plays a turn, and what its next step is. */
 import { builtInScript } from './built-in-script.ts';
+import { plainText } from './items.ts';
 import type { ScriptRef, SessionRecord, TurnRecord } from './records.ts';
-import type { AgentScript, Step, TurnView } from './script.ts';
+import type { AgentScript, ResultView, Step, TurnView } from './script.ts';
 import { checkStep, checkSteps } from './step-check.ts';
 import { isObject, type AgentSession, type FunctionTool } from './wire.ts';
 
@@ -80,12 +81,13 @@ function withDefaultPhase(step: Step, final: boolean): Step {
 function viewOf(record: SessionRecord, turn: TurnRecord): TurnView {
   const { agent } = record;
   const format = agent.text.format;
-  return structuredClone({
+  // Results are made afresh each time; the rest is copied, so that no script can change the record.
+  const results = resultsOf(record, turn);
+  const rest = structuredClone({
     turn_index: turn.index,
     input_text: turn.input_text,
     messages: turn.messages,
     step: turn.steps_done,
-    results: turn.results,
     tools: functionTools(agent.tools).map(({ name, description, parameters }) => ({
       name,
       description,
@@ -96,14 +98,38 @@ function viewOf(record: SessionRecord, turn: TurnRecord): TurnView {
     instructions: agent.instructions,
     answer_schema: format.type === 'json_schema' ? format.schema : null,
   });
+  return { ...rest, results };
+}
+
+/** What was answered in this turn, as text, in the order of the answers. */
+function resultsOf(record: SessionRecord, turn: TurnRecord): ResultView[] {
+  const outputs = new Map(
+    record.items
+      .filter((item) => item.turn_id === turn.turn.id && item.item.type === 'function_call_output')
+      .map((item) => [item.key, item.item]),
+  );
+  return turn.results.map(({ name, call_id: callId, output_key: key, decision }) => {
+    const item = key === null ? undefined : outputs.get(key);
+    const given = item?.type === 'function_call_output' ? item : undefined;
+    const success = given === undefined || given.status === 'completed';
+    return {
+      name,
+      call_id: callId,
+      success,
+      output: success ? (decision ?? plainText(given?.output)) : null,
+      error: given?.error ?? null,
+    };
+  });
 }
 
 /** Puts results into a text: `{{tool}}` is the last one of that name, `{{tool.N}}` the N-th; unknown ones stay. */
-export function fillIn(text: string, turn: TurnRecord): string {
+export function fillIn(text: string, record: SessionRecord, turn: TurnRecord): string {
+  if (!text.includes('{{')) return text;
+  const all = resultsOf(record, turn);
   return text.replaceAll(
     /\{\{([^{}]+?)(?:\.(\d+))?\}\}/g,
     (whole, name: string, index: string | undefined) => {
-      const results = turn.results.filter((result) => result.name === name);
+      const results = all.filter((result) => result.name === name);
       const result = index === undefined ? results.at(-1) : results[Number(index)];
       return result === undefined ? whole : ((result.success ? result.output : result.error) ?? '');
     },

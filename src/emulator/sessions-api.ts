@@ -1,9 +1,8 @@
 /** Sessions: create, read, list, change, delete, and their events (agents-api.md 1.2, 1.3, 5). */
-import { createHash } from 'node:crypto';
 import { changed, sessionAgent, type AgentInput } from './agent-config.ts';
 import { ApiError, badRequest, conflict, notFound } from './api-error.ts';
 import { checkCreateBody, checkEventsBody, checkUpdateBody } from './body-checks.ts';
-import { canonical, newId } from './canonical.ts';
+import { digest, newId } from './canonical.ts';
 import type { HttpCall, Reply } from './http-call.ts';
 import { applyInput, type Effect } from './inputs.ts';
 import { LiveSession, type World } from './live-session.ts';
@@ -198,8 +197,8 @@ export class Sessions {
     const { record } = session;
     if (key !== undefined) {
       const known = record.keys[key];
-      const digest = createHash('sha256').update(canonical(body)).digest('hex');
-      if (known === digest) {
+      const mark = digest(body);
+      if (known === mark) {
         countRepeat(session, events);
         return { kind: 'json', status: 202, effect: 'repeat' };
       }
@@ -211,7 +210,7 @@ export class Sessions {
         );
       }
       // Saved in the same commit as the effect, taken back if the input is refused.
-      record.keys[key] = digest;
+      record.keys[key] = mark;
     }
     try {
       const effects = events.map((event): Effect => applyInput(session, event));

@@ -105,7 +105,7 @@ function close(session: LiveSession, turn: TurnRecord, current: CurrentStep, pla
   const own = child?.turns.at(-1);
   if (child === undefined || own === undefined) throw new Error('a subagent step without its subagent');
   const outcome = plan.outcome ?? 'completed';
-  const text = fillIn(plan.say, turn);
+  const text = fillIn(plan.say, record, turn);
   const message = assistantItem(own.turn.id, 'final_answer', takeOutputIndex(own), child.subagent.id);
   const added = addedEvent(session.id, message);
   message.item = {

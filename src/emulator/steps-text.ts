@@ -30,7 +30,7 @@ export async function playSay(
   step: Extract<Step, { say: string }>,
   signal: AbortSignal,
 ): Promise<void> {
-  const text = fillIn(step.say, turn);
+  const text = fillIn(step.say, session.record, turn);
   const phase = step.phase ?? 'final_answer';
   const found = session.record.items.find((item) => item.key === current.item_key);
   const item =
@@ -72,7 +72,7 @@ export async function playReason(
   step: Extract<Step, { reason: string }>,
   signal: AbortSignal,
 ): Promise<void> {
-  const text = fillIn(step.reason, turn);
+  const text = fillIn(step.reason, session.record, turn);
   const found = session.record.items.find((item) => item.key === current.item_key);
   const item = found ?? addItem(session, turn, current, reasoningItem(turn.turn.id, takeOutputIndex(turn)));
   const head = { ...place(session, item), summary_index: 0 };

@@ -1,7 +1,7 @@
 /**
- * The emulator's memory, and its copy on disk when it has a data directory. Files are replaced as a
- * whole (write beside, rename), so a process killed at any moment leaves the state before or after a
- * change, never half of one. It survives a killed process, not a power cut: nothing is fsynced.
+ * The emulator's memory, and its copy on disk when it has a data directory. A session's file is replaced
+ * as a whole (write beside, rename), so a process killed at any moment leaves the state before or after
+ * a change, never half of one. It survives a killed process, not a power cut: nothing is fsynced.
  */
 import {
   appendFileSync,
@@ -9,10 +9,11 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { ItemLog } from './item-log.ts';
 import { emptyCounters, type CounterSet, type SessionRecord } from './records.ts';
 import type { Agent } from './wire.ts';
 
@@ -44,6 +45,9 @@ export interface PostRecord {
 /** The newest ones are kept in memory; an emulator may run for days. */
 const KEPT_POSTS = 10_000;
 
+/** A session's file; its items are the first `item_lines` lines of its log. */
+type SessionFile = SessionRecord & { item_lines: number };
+
 interface ServerFile {
   requests: Record<string, number>;
   violations: Violation[];
@@ -59,6 +63,7 @@ export class Store {
   readonly violations: Violation[] = [];
   readonly unattached: CounterSet = emptyCounters();
   private readonly dir: string | undefined;
+  private readonly logs = new Map<string, ItemLog>();
   private lastSeq = 0;
   private requestsTimer: NodeJS.Timeout | undefined;
 
@@ -70,7 +75,14 @@ export class Store {
   /** Writes a session, new or changed. Without a data directory this only remembers it. */
   saveSession(record: SessionRecord): void {
     this.sessions.set(record.id, record);
-    if (this.dir !== undefined) this.write(join('sessions', `${record.id}.json`), record);
+    if (this.dir === undefined) return;
+    const log =
+      this.logs.get(record.id) ?? new ItemLog(join(this.dir, 'sessions', `${record.id}.items.jsonl`));
+    this.logs.set(record.id, log);
+    // The lines first: a session file never counts lines that are not there.
+    const itemLines = log.append(record.items);
+    this.write(join('sessions', `${record.id}.json`), { ...record, items: [], item_lines: itemLines });
+    log.settle();
   }
 
   saveAgents(): void {
@@ -125,12 +137,11 @@ export class Store {
     const folder = join(dir, 'sessions');
     mkdirSync(folder, { recursive: true });
     for (const name of readdirSync(folder)) {
-      const path = join(folder, name);
-      if (!name.endsWith('.json')) {
-        rmSync(path);
-        continue;
-      }
-      const record = JSON.parse(readFileSync(path, 'utf8')) as SessionRecord;
+      if (!name.endsWith('.json')) continue;
+      const { item_lines: lines, ...record } = read(join(folder, name)) as SessionFile;
+      const log = new ItemLog(join(folder, `${record.id}.items.jsonl`));
+      record.items = log.load(lines);
+      this.logs.set(record.id, log);
       this.sessions.set(record.id, record);
       this.lastSeq = Math.max(this.lastSeq, record.seq);
     }
@@ -155,7 +166,7 @@ function read(path: string): unknown {
   }
 }
 
-/** A kill can cut the last line short; that line is a post whose record was not finished. */
+/** A kill can cut the last line short: that record was not finished, and the next one needs a fresh line. */
 function readLines(path: string): PostRecord[] {
   let content: string;
   try {
@@ -164,8 +175,8 @@ function readLines(path: string): PostRecord[] {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
-  return content
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as PostRecord);
+  const lines = content.split('\n');
+  const torn = lines.pop() ?? '';
+  if (torn !== '') truncateSync(path, Buffer.byteLength(content) - Buffer.byteLength(torn));
+  return lines.map((line) => JSON.parse(line) as PostRecord);
 }

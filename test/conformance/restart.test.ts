@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Bench, cancel, message, result, script, waitFor, type Json, LIMIT } from './support.ts';
+import { Bench, cancel, emulate, message, result, script, waitFor, type Json, LIMIT } from './support.ts';
 
 const PROGRAM = fileURLToPath(new URL('emulator-process.ts', import.meta.url));
 
@@ -166,5 +166,30 @@ describe('after kill -9', LIMIT, () => {
     assert.equal(order?.['id'], failed);
     const later = await bench.startIdle();
     assert.equal((await bench.list('/agents/sessions?limit=1'))[0]?.['id'], later);
+  });
+});
+
+describe('a data directory with a torn end', LIMIT, () => {
+  it('loses only what was not finished', async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'emulator-'));
+    t.after(() => rm(dataDir, { recursive: true }));
+    const first = await emulate(t, { dataDir });
+    const id = await first.startIdle();
+    await first.post(id, message(script([{ say: 'two' }])), 'k1');
+    await first.status(id, 'idle');
+    const items = await first.items(id);
+    await first.emulator.close();
+    await appendFile(join(dataDir, 'posts.jsonl'), '{"at":1,"sess');
+    await appendFile(join(dataDir, 'sessions', `${id}.items.jsonl`), '{"index":0,"rec');
+    await writeFile(join(dataDir, 'sessions', `${id}.json.new`), '{"id":');
+    for (const key of ['k2', 'k3']) {
+      const again = await emulate(t, { dataDir });
+      assert.deepEqual((await again.items(id)).slice(0, items.length), items);
+      await again.post(id, message(script([{ say: key }])), key);
+      await again.status(id, 'idle');
+      const posts = again.emulator.posts(id).map((post) => post.idempotency_key);
+      assert.deepEqual(posts, ['k1', 'k2', 'k3'].slice(0, key === 'k2' ? 2 : 3));
+      await again.emulator.close();
+    }
   });
 });
