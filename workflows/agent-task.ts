@@ -82,7 +82,11 @@ class AgentTask {
     });
     this.#lock(opened, driver);
     if (opened.sweep && state.sweptAt === null)
-      this.#background(sleep(SWEEP_AFTER_MS).then(() => this.#sweep(opened)));
+      this.#background(
+        sleep(SWEEP_AFTER_MS, { summary: 'before orphan sessions are removed' }).then(() =>
+          this.#sweep(opened),
+        ),
+      );
     while (!(state.outcome !== null && driver.idle)) {
       this.#awake = false;
       // Before anything new is begun: only then is there a safe point.

@@ -24,24 +24,39 @@ const MARKS: Record<string, string> = {
   planned: '…',
 };
 
+/** What matters most comes first: the Web UI shows as much as fits into its frame. */
 export function currentDetails(state: TaskState): string {
-  const lines = [`**${STATE_WORDS[state.name] ?? state.name}**`];
+  const turn = state.turns.at(-1);
+  const blocks = [`**${STATE_WORDS[state.name] ?? state.name}**`];
+  for (const other of state.others)
+    blocks.push(`Waiting for ${escapeMarkdown(other.type)} ${other.id ?? ''}`);
+  if (turn?.output_text) blocks.push(`> ${escapeMarkdown(oneLine(turn.output_text, 300))}`);
   if (state.opened) {
     const model = state.opened.model ? ` (${escapeMarkdown(state.opened.model)})` : '';
-    lines.push(`Agent ${escapeMarkdown(state.opened.label)}${model}, session \`${state.opened.session_id}\``);
+    const tokens = turn?.usage ? `, ${turn.usage.total_tokens} tokens` : '';
+    const session = code(state.opened.session_id);
+    blocks.push(`Agent ${escapeMarkdown(state.opened.label)}${model}, session ${session}${tokens}`);
   }
-  for (const other of state.others) lines.push(`Waiting for ${escapeMarkdown(other.type)} ${other.id ?? ''}`);
-  const calls = state.calls.reports().slice(-MAX_CALLS);
-  if (calls.length > 0) lines.push(calls.map(callLine).join('\n'));
-  const turn = state.turns.at(-1);
-  if (turn?.usage) lines.push(`Tokens: ${turn.usage.total_tokens}`);
-  if (turn?.output_text) lines.push(`> ${escapeMarkdown(oneLine(turn.output_text, 300))}`);
-  return lines.join('\n\n');
+  const calls = state.calls.reports().slice(-MAX_CALLS).toReversed();
+  if (calls.length > 0) blocks.push(calls.map(callLine).join('\n'));
+  return blocks.join('\n\n');
 }
 
 function callLine(call: CallReport): string {
   const mark = MARKS[call.state] ?? '·';
-  const took = call.duration_ms === null ? '' : `, ${(call.duration_ms / 1000).toFixed(1)} s`;
+  const took = call.duration_ms === null ? '' : `, ${duration(call.duration_ms)}`;
   const note = call.note ? `: ${escapeMarkdown(oneLine(call.note, 100))}` : '';
-  return `- ${mark} **${escapeMarkdown(call.name)}** ${escapeMarkdown(oneLine(call.summary, 80))} (${call.state}${took})${note}`;
+  // Whoever has to decide about a call needs its id.
+  const id = call.state === 'unknown' ? `, call ${code(call.call_id)}` : '';
+  const args = call.summary === '' ? '' : ` ${code(oneLine(call.summary, 80))}`;
+  return `- ${mark} **${escapeMarkdown(call.name)}**${args} (${call.state}${took}${id})${note}`;
+}
+
+/** Literal text: outside of code the Web UI makes typographic quotes of straight ones. */
+function code(text: string): string {
+  return `\`${text.replaceAll('`', "'")}\``;
+}
+
+function duration(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
 }

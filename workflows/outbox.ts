@@ -89,7 +89,7 @@ export class Outbox {
     call.state = 'saved';
     call.post_failures++;
     call.post_after = Date.now() + pause;
-    this.#context.background(sleep(pause));
+    this.#context.background(sleep(pause, { summary: 'before the result is posted again' }));
   }
 
   /** Refused for what it is: the model is told so, in few bytes. A second refusal ends it. */

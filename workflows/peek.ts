@@ -34,7 +34,7 @@ export class Peek {
     this.#armed = true;
     const phase = this.#phase;
     const wait = this.#waitMs;
-    const look = sleep(wait).then(() => {
+    const look = sleep(wait, { summary: 'next look at the waiting session' }).then(() => {
       this.#armed = false;
       if (phase !== this.#phase) return;
       this.#due = true;

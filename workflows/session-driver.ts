@@ -69,7 +69,9 @@ export class SessionDriver {
     if (this.#stopping) return;
     this.#stopping = true;
     this.#tools.stop();
-    const bound = sleep(this.#context.opened.settings.cancel_wait_ms).then(() => this.#tools.giveUp());
+    const bound = sleep(this.#context.opened.settings.cancel_wait_ms, {
+      summary: 'limit for running tools to stop',
+    }).then(() => this.#tools.giveUp());
     this.#context.background(bound);
   }
 
@@ -92,9 +94,9 @@ export class SessionDriver {
     this.#outbox.cancel();
     this.#unblock();
     this.#tools.stop();
-    const bound = sleep(this.#context.opened.settings.cancel_wait_ms).then(() =>
-      this.#context.end({ reason: 'cancel_unconfirmed', error: null }),
-    );
+    const bound = sleep(this.#context.opened.settings.cancel_wait_ms, {
+      summary: 'limit for the cancellation',
+    }).then(() => this.#context.end({ reason: 'cancel_unconfirmed', error: null }));
     this.#context.background(bound);
   }
 
@@ -193,7 +195,10 @@ export class SessionDriver {
     const { state } = this.#context;
     state.blocked = true;
     // A session that was told to cancel is looked at again soon.
-    if (this.#outbox.cancelling) this.#context.background(sleep(CANCEL_LOOK_MS).then(() => this.#unblock()));
+    if (this.#outbox.cancelling)
+      this.#context.background(
+        sleep(CANCEL_LOOK_MS, { summary: 'next look at the cancelled session' }).then(() => this.#unblock()),
+      );
   }
 
   #unblock(): void {

@@ -83,7 +83,7 @@ export class ToolRunner {
         calls.save(call, { success: false, error }, Date.now());
         return;
       }
-      await sleep(1000 * 2 ** (starts - 1));
+      await sleep(1000 * 2 ** (starts - 1), { summary: `before ${name} is started again` });
       call.run_no++;
     }
   }
