@@ -51,7 +51,7 @@ export interface CurrentStep {
 }
 
 /** An answered call of a turn, in order of answers. What was answered stands in the item `output_key`. */
-export interface ResultRecord {
+interface ResultRecord {
   name: string;
   call_id: string;
   output_key: string | null;

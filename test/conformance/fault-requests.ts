@@ -121,7 +121,7 @@ export const requestProofs = {
       assert.deepEqual([stale['status'], stale['required_actions']], ['in_progress', []]);
     }
     assert.equal((await bench.session(id))['status'], 'requires_action');
-    bench.emulator.addFaults({ kind: 'stale_session', for_ms: 80 });
+    bench.emulator.addFaults({ kind: 'stale_session', for_ms: 500 });
     assert.equal((await bench.session(id))['status'], 'in_progress');
     assert.equal((await bench.session(id))['status'], 'in_progress');
     await bench.status(id, 'requires_action');
@@ -135,8 +135,8 @@ export const requestProofs = {
   },
 
   list_lag: async (bench) => {
-    bench.emulator.addFaults({ kind: 'list_lag', ms: 100, times: 0 });
-    const id = await bench.startIdle({ metadata: { key: 'v' } });
+    bench.emulator.addFaults({ kind: 'list_lag', ms: 500, times: 0 });
+    const id = await bench.start([], { metadata: { key: 'v' } });
     assert.deepEqual(await bench.list('/agents/sessions?metadata[key]=v'), []);
     assert.equal((await bench.list('/agents/sessions')).length, 1);
     const found = await waitFor('the filter', async () => {
@@ -210,7 +210,7 @@ export const requestProofs = {
   },
 
   cancel_lag: async (bench) => {
-    const { id, call } = await called(bench, { kind: 'cancel_lag', ms: 80 });
+    const { id, call } = await called(bench, { kind: 'cancel_lag', ms: 500 });
     await bench.post(id, cancel);
     const session = await bench.session(id);
     assert.deepEqual([session['status'], session['required_actions']], ['in_progress', []]);
@@ -233,7 +233,7 @@ export const requestProofs = {
 
   late_registration: async (bench) => {
     const id = await bench.startIdle();
-    bench.emulator.addFaults({ kind: 'late_registration', ms: 60 });
+    bench.emulator.addFaults({ kind: 'late_registration', ms: 300 });
     const handled: unknown[] = [];
     const stream = bench.sessions.stream(id, {
       input: script([{ call: { name: 'look' } }, { say: '{{look}}' }]),

@@ -100,7 +100,7 @@ describe('a message during a turn', LIMIT, () => {
     const bench = await emulate(t);
     const id = await bench.startIdle();
     const stream = await bench.open(id);
-    await bench.post(id, message(script([{ say: 'a b c d e f g h', delta_ms: 5 }])));
+    await bench.post(id, message(script([{ say: 'a b c d e f g h', delta_ms: 40 }])));
     await stream.until('turn.output_text.delta');
     await bench.post(id, message(script([{ say: 'second' }])));
     await stream.until('idle', 2);
@@ -189,7 +189,7 @@ describe('the budget', LIMIT, () => {
 
 describe('usage', LIMIT, () => {
   it('is null at the end of a turn and readable later; the session has none while a turn runs', async (t) => {
-    const bench = await emulate(t, { usageDelayMs: 60 });
+    const bench = await emulate(t, { usageDelayMs: 500 });
     const id = await bench.start([{ say: 'hi' }]);
     await bench.status(id, 'idle');
     assert.equal((await bench.turns(id))[0]?.['usage'], null);

@@ -185,7 +185,7 @@ describe('calls side by side', LIMIT, () => {
 
   it('fail the turn when nobody answers in time; a late result is a conflict', async (t) => {
     const bench = await emulate(t);
-    const id = await bench.start([{ call: { name: 'slow' }, timeout_ms: 30 }]);
+    const id = await bench.start([{ call: { name: 'slow' }, timeout_ms: 400 }]);
     const [call] = await bench.pending(id);
     assert.ok(call);
     const session = await bench.status(id, 'idle');
