@@ -12,7 +12,7 @@ import { Bench, cancel, emulate, message, result, script, waitFor, type Json, LI
 
 const PROGRAM = fileURLToPath(new URL('emulator-process.ts', import.meta.url));
 
-describe('after kill -9', LIMIT, () => {
+describe('after kill -9', { timeout: 180_000 }, () => {
   let dataDir = '';
   let child: ChildProcess | undefined;
   let bench: Bench;

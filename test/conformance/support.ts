@@ -5,7 +5,7 @@ import { startEmulator, type Emulator, type EmulatorOptions, type Step } from '.
 
 export type Json = Record<string, unknown>;
 /** Of each test: a broken emulator must fail a test, not hang it. */
-export const LIMIT = { timeout: 20_000 };
+export const LIMIT = { timeout: 60_000 };
 
 interface Cleanup {
   after: (fn: () => Promise<void>) => void;
@@ -211,9 +211,9 @@ export class RawStream {
   }
 }
 
-/** Repeats a check until it answers something; throws after five seconds. */
+/** Repeats a check until it answers something; throws after fifteen seconds. */
 export async function waitFor<T>(what: string, check: () => Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + 5000;
+  const deadline = Date.now() + 15_000;
   for (;;) {
     const found = await check();
     if (found !== undefined) return found;
