@@ -18,7 +18,8 @@ Variables
   HOLDFAST_TEMPORAL_PORT   Temporal server (7233)
   HOLDFAST_UI_PORT         Web UI (8233)
   HOLDFAST_EMULATOR_PORT   local Agents API (8788)
-  HOLDFAST_TEMPORAL_DB     a database file for the server; without it everything is kept in memory
+  HOLDFAST_TEMPORAL_DB     a database file for the server, beside which the local Agents API keeps its sessions;
+                           without it both keep everything in memory
   HOLDFAST_LOG_DIR         where the logs go (.holdfast/logs)
   TEMPORAL_CLI             the temporal binary to use; otherwise PATH, a cache folder, the official release archive
                            and `go install` are tried, in this order
@@ -132,7 +133,7 @@ worker_polls() {
 }
 
 start_backend() {
-  local server=(server start-dev --ip 127.0.0.1)
+  local server=(server start-dev --ip 127.0.0.1) emulator=(emulator --script src/examples/trip-planner.script.ts)
   check_node
   log_dir=${HOLDFAST_LOG_DIR:-.holdfast/logs}
   mkdir -p "$log_dir" 2>/dev/null || fail "the folder $log_dir cannot be made: set HOLDFAST_LOG_DIR"
@@ -140,13 +141,15 @@ start_backend() {
   find_cli
   install_packages
   use_local_temporal
-  [ -z "${HOLDFAST_TEMPORAL_DB:-}" ] || server+=(--db-filename "$HOLDFAST_TEMPORAL_DB")
+  if [ -n "$HOLDFAST_TEMPORAL_DB" ]; then
+    server+=(--db-filename "$HOLDFAST_TEMPORAL_DB")
+    emulator+=(--data "$HOLDFAST_TEMPORAL_DB.sessions")
+  fi
   # The flags are words without spaces.
   # shellcheck disable=SC2046
   serve server "$cli" "${server[@]}" --port "$server_port" --ui-port "$ui_port" $(server_flags)
   if [ -n "$emulator_port" ]; then
-    serve emulator node --import tsx src/cli/main.ts emulator --port "$emulator_port" \
-      --script src/examples/trip-planner.script.ts
+    serve emulator node --import tsx src/cli/main.ts "${emulator[@]}" --port "$emulator_port"
     export OPENAI_BASE_URL=http://127.0.0.1:$emulator_port/v1 OPENAI_API_KEY=local
     await emulator 60 emulator_listens
   fi
@@ -156,6 +159,7 @@ start_backend() {
 up() {
   local shown at=''
   start_backend
+  say 'The server runs; starting a worker'
   serve worker node --import tsx src/cli/main.ts worker --agents src/examples/agents.ts
   await worker 180 worker_polls
   shown=$(printf %q "$cli")

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { startDevServer } from '../support/dev-server.ts';
 import { freePort } from '../support/free-port.ts';
-import { processes, until } from './sandbox.ts';
+import { until } from '../support/until.ts';
+import { processes } from './sandbox.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-server-'));
@@ -99,7 +100,7 @@ describe('the dev server of the tests', () => {
     const [pid] = (await once(starter.stdout, 'data')).map(Number);
     assert.ok(pid !== undefined && runs(pid));
     starter.kill('SIGKILL');
-    await until(() => !runs(pid), 'the server to go');
+    await until('the server goes', () => !runs(pid));
   });
 });
 
@@ -133,7 +134,7 @@ describe('the test runner', () => {
     assert.equal(code, 0, out);
     const [, pid] = /Left behind by some test, and killed:\n {2}(\d+) sleep 600/.exec(out) ?? [];
     assert.ok(pid !== undefined, out);
-    await until(() => !runs(Number(pid)), 'the sleep to go');
+    await until('the sleep goes', () => !runs(Number(pid)));
   });
 
   it('stops everything at SIGTERM', async () => {
@@ -144,6 +145,6 @@ describe('the test runner', () => {
     );
     assert.equal(code, 143, out);
     const [, pid] = /begun (\d+)/.exec(out) ?? [];
-    await until(() => !runs(Number(pid)), 'the test to go');
+    await until('the test goes', () => !runs(Number(pid)));
   });
 });

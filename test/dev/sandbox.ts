@@ -5,13 +5,13 @@ import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, realpathSync, 
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../support/free-port.ts';
 import { holdChild, signalGroup } from '../support/leash.ts';
 
 const RUN_LIMIT_MS = 90_000;
-const root = fileURLToPath(new URL('../..', import.meta.url));
+/** The project's folder. */
+export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A run of `temporal-dev.sh` in a sandbox. */
 export interface Run {
@@ -65,12 +65,12 @@ export class Sandbox {
     return [join(this.folder, 'bin'), bin].join(delimiter);
   }
 
-  /** Starts the script in a process group of its own, as a terminal does. */
-  start(args: string[], env: Record<string, string> = {}): Run {
+  /** Starts the sandbox's script, or the project's own, in a process group of its own, as a terminal does. */
+  start(args: string[], env: Record<string, string> = {}, project = this.folder): Run {
     // HOLDFAST_TEST_BASH: another bash to run the script with, such as the 3.2 of macOS.
     const bash =
       process.env['HOLDFAST_TEST_BASH'] ?? spawnSync('bash', ['-c', 'type -P bash']).stdout.toString().trim();
-    const child = spawn(bash, [join(this.folder, 'temporal-dev.sh'), ...args], {
+    const child = spawn(bash, [join(project, 'temporal-dev.sh'), ...args], {
       cwd: this.folder,
       env: { PATH: process.env['PATH'], HOME: join(this.folder, 'home'), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -151,18 +151,4 @@ export async function somePorts(): Promise<Record<string, string>> {
 export function assertOneLine(text: string, pattern: RegExp): void {
   assert.match(text, /^temporal-dev\.sh: [^\n]+\n$/);
   assert.match(text, pattern);
-}
-
-/** Waits for a condition; fails with what was awaited, and what there is instead, after `ms`. */
-export async function until(
-  condition: () => boolean,
-  what: string,
-  instead: () => string = () => '',
-  ms = 60_000,
-): Promise<void> {
-  const deadline = Date.now() + ms;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`waited ${ms} ms for ${what}\n${instead()}`);
-    await delay(50);
-  }
 }

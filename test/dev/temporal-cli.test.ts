@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { temporalCli } from '../support/dev-server.ts';
-import { assertOneLine, familyOf, Sandbox, stillRunning, until } from './sandbox.ts';
+import { until } from '../support/until.ts';
+import { assertOneLine, familyOf, Sandbox, stillRunning } from './sandbox.ts';
 
 const cli = temporalCli();
 // All that the script may use before it has a CLI: no curl, so no network, and no Go.
@@ -127,10 +128,10 @@ chmod +x "$GOBIN/temporal"`,
     mkdirSync(own.cache, { recursive: true });
     symlinkSync(String(await deadProcess()), join(own.cache, 'lock'));
     const first = own.start(['cli-path'], env);
-    await until(() => existsSync(join(own.folder, 'builds')), 'the build to begin', first.err);
+    await until('the build begins', () => existsSync(join(own.folder, 'builds')));
     const second = own.start(['cli-path'], env);
-    await until(() => second.err().includes('waiting for it'), 'the second to wait', second.err);
-    await until(() => first.err().includes('s so far'), 'a sign of life', first.err);
+    await until('the second waits', () => second.err().includes('waiting for it'));
+    await until('there is a sign of life', () => first.err().includes('s so far'));
     writeFileSync(join(own.folder, 'go-on'), '');
     assert.deepEqual([await first.ended, await second.ended], [0, 0]);
     const path = join(own.cache, 'temporal');
@@ -166,7 +167,7 @@ tar -czf "$2" -C "${own.folder}/archive" temporal`,
     own.program('go', `printf x >>"${own.folder}/builds"; exec sleep 600`);
     const earlier = builds();
     const run = own.start(['cli-path'], { PATH: own.pathWith(...system) });
-    await until(() => builds() > earlier, 'the build to begin', run.err);
+    await until('the build begins', () => builds() > earlier);
     const family = familyOf(run);
     assert.ok(family.some((each) => each.command === 'sleep 600'));
     run.child.kill('SIGTERM');

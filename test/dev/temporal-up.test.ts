@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { temporalCli } from '../support/dev-server.ts';
-import { familyOf, Sandbox, somePorts, stillRunning, until, type Run } from './sandbox.ts';
+import { until } from '../support/until.ts';
+import { familyOf, root, Sandbox, somePorts, stillRunning, type Run } from './sandbox.ts';
 
 const cli = temporalCli();
 let box: Sandbox;
@@ -16,9 +19,12 @@ async function start(command: string, env: Record<string, string> = {}): Promise
 }
 
 async function running(run: Run): Promise<void> {
-  const { child, err } = run;
-  await until(() => child.exitCode !== null || run.out().includes('Ctrl-C stops'), 'everything to run', err);
-  assert.equal(child.exitCode, null, err());
+  await until(
+    'everything runs',
+    () => run.child.exitCode !== null || run.out().includes('Ctrl-C stops'),
+    60_000,
+  );
+  assert.equal(run.child.exitCode, null, run.err());
 }
 
 function member(run: Run, pattern: RegExp): number {
@@ -30,7 +36,7 @@ function member(run: Run, pattern: RegExp): number {
 describe('temporal-dev.sh: up and demo', () => {
   it('starts the three, says how to use them, and SIGTERM leaves no process', async () => {
     const ports = await somePorts();
-    const run = box.start([], { TEMPORAL_CLI: cli, ...ports });
+    const run = box.start([], { TEMPORAL_CLI: cli, ...ports, HOLDFAST_TEMPORAL_DB: 'kept.db' });
     await running(run);
     const address = `127.0.0.1:${ports['HOLDFAST_TEMPORAL_PORT']}`;
     const ui = `http://127.0.0.1:${ports['HOLDFAST_UI_PORT']}`;
@@ -41,12 +47,35 @@ describe('temporal-dev.sh: up and demo', () => {
     );
     assert.equal((await fetch(ui)).status, 200);
     const family = familyOf(run);
-    for (const pattern of [/start-dev/, /main\.ts emulator/, /main\.ts worker/, /setInterval/])
-      member(run, pattern);
+    const db = join(box.folder, 'kept.db');
+    for (const text of [
+      `--db-filename ${db} `,
+      `emulator .*--data ${db}.sessions `,
+      'main.ts worker',
+      'setInterval',
+    ])
+      member(run, new RegExp(text));
     run.child.kill('SIGTERM');
     assert.equal(await run.ended, 0);
     assert.deepEqual(stillRunning(family), []);
-    assert.equal(run.err(), '');
+    assert.equal(run.err(), 'The server runs; starting a worker\n');
+  });
+
+  it('runs a task with the command that it prints, with the project as it is', async () => {
+    const ports = await somePorts();
+    const env = { TEMPORAL_CLI: cli, ...ports, HOLDFAST_LOG_DIR: join(box.folder, 'logs') };
+    const run = box.start([], env, root);
+    await running(run);
+    const family = familyOf(run);
+    const [, command = ''] = /^ {2}(.* workflow start .*)$/m.exec(run.out()) ?? [];
+    const result = `${cli} workflow result --address 127.0.0.1:${ports['HOLDFAST_TEMPORAL_PORT']} --workflow-id trip-1`;
+    const told = spawnSync('bash', ['-ec', `${command}; ${result}`], { encoding: 'utf8', timeout: 60_000 });
+    assert.equal(told.status, 0, told.stderr);
+    assert.match(told.stdout, /COMPLETED/);
+    assert.match(told.stdout, /"output_text":"Lisbon it is/);
+    run.child.kill('SIGTERM');
+    assert.equal(await run.ended, 0);
+    assert.deepEqual(stillRunning(family), []);
   });
 
   it('stops everything at two Ctrl-C in a row, also a worker that will not go', async () => {
@@ -57,8 +86,8 @@ describe('temporal-dev.sh: up and demo', () => {
     const began = Date.now();
     process.kill(group, 'SIGINT');
     await until(
+      'the stop begins',
       () => !stillRunning(family).some((each) => /setInterval/.test(each.command)),
-      'the stop to begin',
     );
     process.kill(group, 'SIGINT');
     assert.equal(await run.ended, 0);
@@ -72,8 +101,7 @@ describe('temporal-dev.sh: up and demo', () => {
     const family = familyOf(run);
     run.child.kill('SIGKILL');
     await run.ended;
-    const left = (): string => JSON.stringify(stillRunning(family));
-    await until(() => stillRunning(family).length === 0, 'the rest to go', left, 30_000);
+    await until('the rest goes', () => stillRunning(family).length === 0);
   });
 
   for (const [part, pattern] of [
@@ -87,7 +115,7 @@ describe('temporal-dev.sh: up and demo', () => {
       const family = familyOf(run);
       process.kill(member(run, pattern), 'SIGKILL');
       assert.equal(await run.ended, 1);
-      assert.match(run.err(), new RegExp(`^temporal-dev.sh: the ${part} has ended \\(signal 9\\)`));
+      assert.match(run.err(), new RegExp(`^temporal-dev.sh: the ${part} has ended \\(signal 9\\)`, 'm'));
       assert.deepEqual(stillRunning(family), []);
     });
   }
@@ -96,7 +124,7 @@ describe('temporal-dev.sh: up and demo', () => {
     for (const part of ['worker', 'emulator']) {
       const run = await start('up', { STAND_IN: `${part}:dies` });
       assert.equal(await run.ended, 1);
-      assert.match(run.err(), new RegExp(`^temporal-dev.sh: the ${part} has ended \\(exit code 3\\)`));
+      assert.match(run.err(), new RegExp(`^temporal-dev.sh: the ${part} has ended \\(exit code 3\\)`, 'm'));
       assert.match(run.err(), new RegExp(`\n  \\| the ${part} cannot go on\n$`));
       assert.equal(run.out(), '');
     }
@@ -106,7 +134,7 @@ describe('temporal-dev.sh: up and demo', () => {
     const ports = await somePorts();
     const foreign = { TEMPORAL_TLS: 'true', TEMPORAL_API_KEY: 'k', TEMPORAL_PROFILE: 'cloud' };
     const run = box.start(['demo'], { TEMPORAL_CLI: cli, ...ports, ...foreign, STAND_IN: 'demo:fails' });
-    await until(() => familyOf(run).some((each) => /start-dev/.test(each.command)), 'the server', run.err);
+    await until('the server is there', () => familyOf(run).some((each) => /start-dev/.test(each.command)));
     const family = familyOf(run);
     assert.equal(await run.ended, 7);
     assert.deepEqual(stillRunning(family), []);
