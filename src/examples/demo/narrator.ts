@@ -29,7 +29,9 @@ export class Narrator {
     for (const each of completed) if (each.name === ACTIVITY.openSession) this.#opened(each);
     const saved = completed.filter(isTool);
     if (saved.length > 0)
-      this.#story.tell(`${list(saved)} ${saved.length === 1 ? 'has' : 'have'} ended, result saved`);
+      this.#story.tell(
+        `${list(saved)} ${saved.length === 1 ? 'has' : 'have'} ended, ${saved.length === 1 ? 'result' : 'results'} saved`,
+      );
 
     const fresh = sight.running.filter((each) => !this.#told.has(runOf(each)));
     const begun = fresh.filter(isTool);
