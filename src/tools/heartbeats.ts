@@ -12,6 +12,8 @@ export class Heartbeats {
   readonly #context: Context;
   readonly #timeoutMs: number;
   #started = false;
+  /** Executions of earlier attempts that failed, which each attempt tells the next. */
+  #failures: number;
   #progress: unknown;
   #view: Record<string, unknown> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -20,11 +22,22 @@ export class Heartbeats {
   constructor(context: Context) {
     this.#context = context;
     this.#timeoutMs = context.info.heartbeatTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#failures = failuresOf(context.info.heartbeatDetails);
   }
 
   /** The server has acknowledged that the tool started. */
   markStarted(): void {
     this.#started = true;
+  }
+
+  /**
+   * One more execution has failed: returns how many have. The report of this attempt's failure carries the count to
+   * the next attempt; if it is lost, as with a killed worker, the tool is allowed a failure more.
+   */
+  countFailure(): number {
+    this.#failures++;
+    this.#context.heartbeat(this.details());
+    return this.#failures;
   }
 
   start(): void {
@@ -58,6 +71,7 @@ export class Heartbeats {
   details(): Record<string, unknown> {
     return {
       ...(this.#started ? { started: true } : {}),
+      ...(this.#failures > 0 ? { failures: this.#failures } : {}),
       ...(this.#progress === undefined ? {} : { progress: this.#progress }),
       ...this.#view,
     };
@@ -78,4 +92,10 @@ export class Heartbeats {
     }
     this.#context.heartbeat(this.details());
   }
+}
+
+function failuresOf(details: unknown): number {
+  const failures: unknown =
+    typeof details === 'object' && details !== null ? (details as { failures?: unknown }).failures : 0;
+  return typeof failures === 'number' ? failures : 0;
 }

@@ -15,24 +15,32 @@
  */
 import { Context } from '@temporalio/activity';
 import { ActivityNotFoundError } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { type ApplicationFailure, CancelledFailure } from '@temporalio/common';
 
 import { faultPoint } from '../faults/fault-point.ts';
-import { hasStarted, TOOL_FAILURE, TOOL_OUTCOME_SIGNAL, type ToolOutcome } from '../protocol/activities.ts';
+import { hasStarted, TOOL_OUTCOME_SIGNAL, type ToolOutcome } from '../protocol/activities.ts';
 import type { CheckResult, ToolCallInput, ToolExecution, ToolResult } from '../protocol/calls.ts';
-import { truncate, wellFormed } from '../protocol/text.ts';
 import { argumentsObject, checkArguments } from './arguments.ts';
 import type { Tool, ToolCall } from './define-tool.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { argumentsDigest } from './plan.ts';
 import { renderOutput, RenderError } from './render.ts';
 import { cancellation, timeLimit, type StopReason } from './stops.ts';
-import { ToolError } from './tool-error.ts';
+import { isToolError } from './tool-error.ts';
+import {
+  boundedSentence,
+  errorClass,
+  errorSentence,
+  isFinalError,
+  isToolFailed,
+  toolFailed,
+  toolNotStarted,
+  toolShutdown,
+  toolUnknown,
+} from './tool-failures.ts';
 
 /** How long a tool may take to stop by itself after its time limit or at shutdown, before its outcome is unknown. */
 const STOP_MS = 1000;
-/** Temporal keeps 4 KiB of a failure's text. */
-const MAX_ERROR_BYTES = 2000;
 
 export interface ToolActivityDeps {
   idempotencyKey(call: ToolCallInput): string;
@@ -83,12 +91,13 @@ class ToolRun {
   async execute(args: Args): Promise<ToolExecution> {
     const { attempt } = this.#context.info;
     if (this.#once && hasStarted(this.#context.info.heartbeatDetails)) {
-      throw this.#unknown('an earlier attempt had started');
+      throw toolUnknown('an earlier attempt had started');
     }
     const input = await this.#arguments(args);
     if (!input.ok) {
       return { result: { success: false, error: `Tool "${this.#tool.name}": ${input.problem}` }, attempt };
     }
+    this.#refuseIfStopped();
     faultPoint('tool.before_fence');
     if (this.#once) await this.#fence();
     faultPoint('tool.after_fence');
@@ -99,6 +108,10 @@ class ToolRun {
       if (this.#once) await this.#confirmFinish(result);
       faultPoint('tool.before_return');
       return { result, attempt };
+    } catch (error) {
+      if (this.#once && isToolFailed(error))
+        await this.#confirmFinish({ success: false, error: error.message });
+      throw error;
     } finally {
       this.#heartbeats.stop();
     }
@@ -108,14 +121,20 @@ class ToolRun {
     const input = await this.#arguments(args);
     if (!input.ok || !this.#tool.check) return { status: 'unknown' };
     this.#heartbeats.start();
+    const stopped = cancellation(this.#context, false);
     try {
-      const found = await this.#tool.check(input.value, this.#toolCall());
-      if (found.status !== 'done') return { status: found.status === 'not_done' ? 'not_done' : 'unknown' };
-      return { status: 'done', result: this.#render(found.output) };
+      const stop = stopped.promise.then((): null => {
+        this.#abort.abort(new DOMException('stopped', 'AbortError'));
+        return null;
+      });
+      const found = await Promise.race([this.#tool.check(input.value, this.#toolCall()), stop]);
+      if (found?.status === 'done') return { status: 'done', result: this.#render(found.output) };
+      return { status: found?.status === 'not_done' ? 'not_done' : 'unknown' };
     } catch (error) {
       this.#logError('the check of a tool failed', error);
       return { status: 'unknown' };
     } finally {
+      stopped.clear();
       this.#heartbeats.stop();
     }
   }
@@ -126,15 +145,25 @@ class ToolRun {
       try {
         raw = await this.#deps.readArguments(this.#call, this.#context.cancellationSignal);
       } catch (error) {
-        throw this.#notStarted(`the arguments could not be read again (${errorClass(error)})`);
+        throw toolNotStarted(`the arguments could not be read again (${errorClass(error)})`);
       }
     }
     const object = argumentsObject(raw);
     if (!object.ok) return object;
     if (argumentsDigest(object.value) !== this.#call.arguments_digest) {
-      throw this.#notStarted('the arguments are not the ones that the call was planned with');
+      throw toolNotStarted('the arguments are not the ones that the call was planned with');
     }
     return checkArguments(this.#tool, object.value);
+  }
+
+  /** A stop that came before the start: nothing is executed. */
+  #refuseIfStopped(): void {
+    const { cancellationSignal, cancellationDetails } = this.#context;
+    if (!cancellationSignal.aborted) return;
+    const shutdown = cancellationDetails?.workerShutdown === true;
+    if (this.#once)
+      throw toolNotStarted(`${shutdown ? 'the worker shut down' : 'it was cancelled'} before it started`);
+    throw shutdown ? toolShutdown() : new CancelledFailure('cancelled');
   }
 
   /** Passes the fence, or throws ToolNotStarted: after any doubt nothing is executed. */
@@ -144,7 +173,7 @@ class ToolRun {
       await client.activity.heartbeat(info.taskToken, { started: true });
     } catch (error) {
       // Given up by the server, cancelled, paused or reset in the meantime, or no answer: none of it ran anything.
-      throw this.#notStarted(`the fence was not passed (${errorClass(error)})`);
+      throw toolNotStarted(`the fence was not passed (${errorClass(error)})`);
     }
     this.#heartbeats.markStarted();
   }
@@ -161,8 +190,7 @@ class ToolRun {
       this.#abort.abort(new DOMException(first === 'limit' ? 'time limit' : 'stopped', 'AbortError'));
       if (first === 'limit' && !this.#once) {
         this.#dropLate(work);
-        const error = `Tool "${this.#tool.name}" timed out after ${seconds(timeoutMs)}.`;
-        throw ApplicationFailure.nonRetryable(error, TOOL_FAILURE.failed);
+        throw toolFailed(`Tool "${this.#tool.name}" timed out after ${seconds(timeoutMs)}.`, false);
       }
       // It may still tell how it ended; a cancelled one is given its whole limit, the workflow does not wait for it.
       const bound = first === 'cancel' ? limit.promise : timeLimit(STOP_MS).promise;
@@ -188,7 +216,7 @@ class ToolRun {
     if (settled.ok) return this.#render(settled.value);
     const { error } = settled;
     // Ended by our own abort: the tool did not say whether its effect took place.
-    if (stopped && !(error instanceof ToolError)) return this.#abandon(work, stopped);
+    if (stopped && !isToolError(error)) return this.#abandon(work, stopped);
     throw this.#failure(error);
   }
 
@@ -196,7 +224,7 @@ class ToolRun {
   #abandon(work: Promise<Settled>, why: StopReason): never {
     if (this.#once) {
       void work.then((settled) => this.#tellLate(settled));
-      throw this.#unknown(
+      throw toolUnknown(
         why === 'limit'
           ? `it did not end within ${seconds(this.#call.timeout_ms)}`
           : why === 'cancel'
@@ -205,7 +233,7 @@ class ToolRun {
       );
     }
     this.#dropLate(work);
-    if (why === 'shutdown') throw ApplicationFailure.retryable('the worker shut down', TOOL_FAILURE.shutdown);
+    if (why === 'shutdown') throw toolShutdown();
     throw new CancelledFailure('cancelled');
   }
 
@@ -216,27 +244,17 @@ class ToolRun {
       if (!(error instanceof RenderError)) throw error;
       return {
         success: false,
-        error: truncate(
-          `Tool "${this.#tool.name}" gave no usable result: ${error.message}.`,
-          MAX_ERROR_BYTES,
-        ),
+        error: boundedSentence(`Tool "${this.#tool.name}" gave no usable result: ${error.message}.`),
       };
     }
   }
 
   #failure(error: unknown): ApplicationFailure {
     this.#logError('a tool failed', error);
-    const told = error instanceof ToolError;
-    const sentence = told
-      ? error.message
-      : `Tool "${this.#tool.name}" failed${errorClass(error, ' (', ')')}.`;
+    // The effect once tool has one attempt; else failed executions count, not attempts lost with their workers.
     const again =
-      !this.#once && this.#context.info.attempt < this.#call.attempts && (!told || error.retryable);
-    return ApplicationFailure.create({
-      message: truncate(wellFormed(sentence), MAX_ERROR_BYTES),
-      type: TOOL_FAILURE.failed,
-      nonRetryable: !again,
-    });
+      !this.#once && this.#heartbeats.countFailure() < this.#call.attempts && !isFinalError(error);
+    return toolFailed(errorSentence(this.#tool.name, error), again);
   }
 
   /** After the work is done: when the server has given this attempt up, the result goes by signal instead. */
@@ -249,11 +267,12 @@ class ToolRun {
   }
 
   async #tellLate(settled: Settled): Promise<void> {
+    // An error after our abort says that it stopped, not whether its effect took place.
+    if (!settled.ok && !isToolError(settled.error))
+      return this.#logError('a tool broke off after it was given up', settled.error);
     const result = settled.ok
       ? this.#render(settled.value)
-      : { success: false, error: this.#failure(settled.error).message };
-    // An error after our abort says that it stopped, not whether its effect took place.
-    if (!settled.ok && !(settled.error instanceof ToolError)) return;
+      : { success: false, error: errorSentence(this.#tool.name, settled.error) };
     await this.#tell(result);
   }
 
@@ -309,24 +328,6 @@ class ToolRun {
     const detail = this.#deps.logToolErrors && error instanceof Error ? { stack: error.stack } : {};
     this.#context.log.warn(message, { ...this.#ids(), error: errorClass(error), ...detail });
   }
-
-  #notStarted(why: string): ApplicationFailure {
-    return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.notStarted);
-  }
-
-  #unknown(why: string): ApplicationFailure {
-    return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.unknown);
-  }
-}
-
-/** The class of an error, which may be shown, unlike its text (I11). */
-function errorClass(error: unknown, before = '', after = ''): string {
-  const name = error instanceof Error ? error.name : '';
-  return /^[A-Za-z][\w.]{0,60}$/.test(name) && name !== 'Error'
-    ? `${before}${name}${after}`
-    : before
-      ? ''
-      : 'Error';
 }
 
 function seconds(ms: number): string {
