@@ -51,7 +51,7 @@ export function factLines(facts: Facts): Fact[] {
     ]),
     ['', `(a worker counts as lost when it has been silent for ${facts.heartbeatTimeoutMs / 1000} s)`],
     ['whole demo', `${facts.seconds.toFixed(0)} s`],
-    ['Web UI', webUi ?? 'set HOLDFAST_UI_URL to its address for a link'],
+    ...(webUi === undefined ? [] : [['Web UI', webUi, '(as long as the server runs)'] as const]),
   ];
 }
 
