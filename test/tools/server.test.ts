@@ -14,6 +14,8 @@ import { ADDRESS, connect, pollNext, unique } from '../client/temporal.ts';
 
 Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined) });
 
+const SCHEDULE_ACTIVITY = 1;
+
 /** Schedules the tool as the only activity of a workflow, and waits for its end. Answers how it ended. */
 async function runOnServer(client: Client, queue: string, tool: Tool, heartbeat: Duration): Promise<string> {
   const input: ToolCallInput = {
@@ -31,23 +33,22 @@ async function runOnServer(client: Client, queue: string, tool: Tool, heartbeat:
   };
   const byHand = unique('by-hand');
   const handle = await client.workflow.start('byHand', { taskQueue: byHand, workflowId: unique('tool') });
+  const schedule: unknown = {
+    commandType: SCHEDULE_ACTIVITY,
+    scheduleActivityTaskCommandAttributes: {
+      activityId: 'a',
+      activityType: { name: tool.name },
+      taskQueue: { name: queue },
+      input: { payloads: [{}, input].map((value) => defaultPayloadConverter.toPayload(value)) },
+      startToCloseTimeout: msToTs('30s'),
+      heartbeatTimeout: msToTs(heartbeat),
+      retryPolicy: { initialInterval: msToTs(50), maximumInterval: msToTs(50), maximumAttempts: 10 },
+    },
+  };
   await client.workflowService.respondWorkflowTaskCompleted({
     namespace: client.options.namespace,
     taskToken: await pollNext(client, byHand),
-    commands: [
-      {
-        commandType: 1,
-        scheduleActivityTaskCommandAttributes: {
-          activityId: 'a',
-          activityType: { name: tool.name },
-          taskQueue: { name: queue },
-          input: { payloads: [{}, input].map((value) => defaultPayloadConverter.toPayload(value)) },
-          startToCloseTimeout: msToTs('30s'),
-          heartbeatTimeout: msToTs(heartbeat),
-          retryPolicy: { initialInterval: msToTs(50), maximumInterval: msToTs(50), maximumAttempts: 10 },
-        },
-      },
-    ],
+    commands: [schedule as object],
   });
   // The next workflow task comes when the activity has ended for good.
   await pollNext(client, byHand);
