@@ -1,4 +1,5 @@
 /** `holdfast.followTurn` and `holdfast.postInput`: the service's side of a turn. */
+import { faultPoint } from '../src/faults/fault-point.ts';
 import { deliver } from '../src/openai/deliver.ts';
 import { ApiError } from '../src/openai/api-error.ts';
 import { followTurn as follow } from '../src/openai/turn-follower.ts';
@@ -64,6 +65,7 @@ export async function postInput(
         ({ kind, outcome, key }) => kind === 'tool_result' && outcome === 'accepted' && !required.has(key),
       )
       .map(({ key }) => key);
+    faultPoint('post.before_return');
     return { posted, confirmed, session_gone: false };
   } catch (error) {
     if (error instanceof ApiError && error.kind === 'not_found')

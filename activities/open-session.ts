@@ -1,6 +1,7 @@
 /** `holdfast.openSession`: from a task's input to the one session it owns (I1). */
 import type { Context } from '@temporalio/activity';
 
+import { faultPoint } from '../src/faults/fault-point.ts';
 import { sessionKey } from '../src/openai/keys.ts';
 import { createOrAdopt, withTaskMetadata } from '../src/openai/session-opener.ts';
 import { ApiError } from '../src/openai/api-error.ts';
@@ -28,6 +29,7 @@ export async function openSession(
       : attach(deps, task, task.session_id, signal),
     deps.hasSearchAttributes(),
   ]);
+  faultPoint('session.before_record');
   return { ...opened, search_attributes, settings: deps.settings };
 }
 

@@ -12,6 +12,7 @@ import type { Agent } from '../tools/define-agent.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { Registry } from '../tools/registry.ts';
 import { ConfigError, readConfig, type WorkerConfig } from './config.ts';
+import { faultOptions } from './faults.ts';
 import { createLogger, temporalLogger } from './logger.ts';
 import { searchAttributeCheck } from './search-attributes.ts';
 
@@ -58,6 +59,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
     namespace,
     taskQueue,
     ...workflowSource(config),
+    ...(config.fault === undefined ? {} : faultOptions()),
     activities: createActivities({
       api: new AgentsApi({
         apiKey: config.apiKey,
@@ -121,7 +123,9 @@ function installLogger(level: string): void {
 function workflowSource(config: WorkerConfig): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
   const prepared =
     config.workflowBundle ?? fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
-  if (existsSync(prepared)) return { workflowBundle: { codePath: prepared } };
+  // The one that comes with the package has no fault points.
+  const usable = config.workflowBundle !== undefined || config.fault === undefined;
+  if (usable && existsSync(prepared)) return { workflowBundle: { codePath: prepared } };
   if (config.workflowBundle)
     throw new ConfigError(`HOLDFAST_WORKFLOW_BUNDLE: there is no file ${config.workflowBundle}`);
   // The same ending as this file's: the worker runs compiled and from source.

@@ -22,12 +22,13 @@ import {
 } from '../../src/emulator/index.ts';
 import type { AgentTaskInput } from '../../src/protocol/task.ts';
 import { connect, unique } from '../client/temporal.ts';
+import { compiled } from './compiled.ts';
 import { holdChild, stopChild } from './leash.ts';
 import { until } from './until.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const AGENTS = 'test/support/agents.ts';
+const AGENTS = 'test/support/agents.js';
 
 /** A line of the effects file. */
 export interface Effect {
@@ -120,9 +121,17 @@ export class Stack {
 
   /** Starts a worker process and waits until it polls. */
   async worker(env: Record<string, string> = {}): Promise<WorkerProcess> {
+    const code = compiled();
     const child = spawn(
       process.execPath,
-      ['--import', 'tsx', 'src/cli/main.ts', 'worker', '--agents', AGENTS, '--task-queue', this.taskQueue],
+      [
+        join(code, 'src/cli/main.js'),
+        'worker',
+        '--agents',
+        join(code, AGENTS),
+        '--task-queue',
+        this.taskQueue,
+      ],
       {
         cwd: root,
         detached: true,
@@ -131,7 +140,7 @@ export class Stack {
           ...process.env,
           OPENAI_BASE_URL: this.emulator.url,
           OPENAI_API_KEY: 'test-key',
-          HOLDFAST_WORKFLOW_BUNDLE: this.#bundle,
+          HOLDFAST_WORKFLOW_BUNDLE: env['HOLDFAST_FAULT'] ? await workflowBundle(true) : this.#bundle,
           // A lost worker is noticed soon, so that the tests are; the default is 10 s.
           HOLDFAST_HEARTBEAT_TIMEOUT: '2s',
           HOLDFAST_CANCEL_WAIT: '10s',

@@ -5,11 +5,16 @@ import { fileURLToPath } from 'node:url';
 
 import { bundleWorkflowCode } from '@temporalio/worker';
 
+import { faultInterceptors } from '../../src/worker/faults.ts';
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/holdfast-test');
 
-/** The path of the bundle of the present workflow code, made once for all test processes. */
-export async function workflowBundle(): Promise<string> {
+/**
+ * The path of the bundle of the present workflow code, made once for all test processes.
+ * @param faults with the fault points of workflow code, for a worker that is armed with one.
+ */
+export async function workflowBundle(faults = false): Promise<string> {
   const hash = createHash('sha256');
   for (const folder of ['workflows', 'src/protocol']) {
     for (const file of readdirSync(join(root, folder)).toSorted()) {
@@ -18,11 +23,15 @@ export async function workflowBundle(): Promise<string> {
     }
   }
   hash.update(readFileSync(join(root, 'package-lock.json')));
-  const path = join(cache, `${hash.digest('hex').slice(0, 20)}.js`);
+  const path = join(cache, `${hash.digest('hex').slice(0, 20)}${faults ? '-faults' : ''}.js`);
   if (existsSync(path)) return path;
   const quiet = (): void => {};
   const logger = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'workflows/index.ts'), logger });
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(root, 'workflows/index.ts'),
+    ...(faults ? { workflowInterceptorModules: [faultInterceptors()] } : {}),
+    logger,
+  });
   mkdirSync(cache, { recursive: true });
   // Test files run side by side: a reader never sees half a bundle.
   const mine = `${path}.${process.pid}`;
