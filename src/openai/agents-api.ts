@@ -5,20 +5,29 @@
 import OpenAI from 'openai';
 import { Agent as Dispatcher } from 'undici';
 
+import { isRecord } from '../protocol/json.ts';
 import type { InputEvent, Item, Page, Session, SessionEvent, Turn } from '../protocol/wire.ts';
-import { toApiError } from './api-error.ts';
+import { noAnswer, toApiError } from './api-error.ts';
 
-/** Waiting for the headers of an ordinary request. */
+/** For an ordinary request, from its start to the end of the answer's body. */
 const REQUEST_TIMEOUT_MS = 60_000;
 /** Input to a self-hosted environment without executor blocks up to five minutes (agents-api.md 2.3). */
 const MESSAGE_TIMEOUT_MS = 330_000;
 const PAGE_LIMIT = 100;
 const MAX_PAGES = 1000;
+const UNEXPECTED = 'unexpected answer';
 
 export interface AgentsApiOptions {
   apiKey: string;
   /** For example `http://127.0.0.1:8788/v1`. Default: the service. */
   baseURL?: string;
+  /** Limit of one request; input and the life of a stream have their own. Default 60 s. */
+  requestTimeoutMs?: number;
+}
+
+interface RequestOptions {
+  signal: AbortSignal;
+  timeout: number;
 }
 
 export interface ListQuery {
@@ -30,13 +39,16 @@ export interface ListQuery {
 
 export class AgentsApi {
   readonly #client: OpenAI;
+  readonly #timeoutMs: number;
+  readonly #secrets: readonly string[];
 
   constructor(options: AgentsApiOptions) {
+    this.#timeoutMs = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    this.#secrets = [options.apiKey];
     this.#client = new OpenAI({
       apiKey: options.apiKey,
       ...(options.baseURL === undefined ? {} : { baseURL: options.baseURL }),
       maxRetries: 0,
-      timeout: REQUEST_TIMEOUT_MS,
       logLevel: 'off',
       // Node's fetch kills a body that is silent for 300 s; silence is judged by our own watchdog (agents-api.md 3.1).
       fetchOptions: { dispatcher: new Dispatcher({ bodyTimeout: 0, headersTimeout: 0 }) },
@@ -45,16 +57,11 @@ export class AgentsApi {
 
   /** Creates a session. No key protects this request: see `session-opener.ts` (I1). */
   async createSession(body: Record<string, unknown>, signal?: AbortSignal): Promise<Session> {
-    const created: unknown = await this.#call('create session', signal, (options) =>
-      this.#sessions.create(body as never, options),
-    );
-    return created as Session;
+    return this.#object('create session', signal, (options) => this.#sessions.create(body as never, options));
   }
 
   async getSession(sessionId: string, signal?: AbortSignal): Promise<Session> {
-    return this.#call('read session', signal, (options) =>
-      this.#sessions.retrieve(sessionId, options),
-    ) as Promise<Session>;
+    return this.#object('read session', signal, (options) => this.#sessions.retrieve(sessionId, options));
   }
 
   /** One page of sessions, newest first unless asked otherwise. */
@@ -72,21 +79,21 @@ export class AgentsApi {
    * parameter: the client's request option sends nothing here (agents-api.md 5.6).
    */
   async postEvent(sessionId: string, event: InputEvent, key: string, signal?: AbortSignal): Promise<void> {
-    const timeout = event.type === 'agent.session.input.message' ? MESSAGE_TIMEOUT_MS : REQUEST_TIMEOUT_MS;
+    const timeout = event.type === 'agent.session.input.message' ? MESSAGE_TIMEOUT_MS : this.#timeoutMs;
     const what = event.type.slice(event.type.lastIndexOf('.') + 1).replace('_', ' ');
-    await this.#call(`post ${what}`, signal, (options) =>
-      this.#sessions.events.create(
-        sessionId,
-        { events: [event], 'Idempotency-Key': key },
-        { ...options, timeout },
-      ),
-    );
+    const body = { events: [event], 'Idempotency-Key': key };
+    const post = async (options: RequestOptions): Promise<void> => {
+      // The status alone says that it was taken; whatever body comes with it is not looked at (I12).
+      const response = await this.#sessions.events.create(sessionId, body, options).asResponse();
+      await response.body?.cancel();
+    };
+    await this.#call(`post ${what}`, signal, post, timeout);
   }
 
   async getTurn(sessionId: string, turnId: string, signal?: AbortSignal): Promise<Turn> {
-    return this.#call('read turn', signal, (options) =>
+    return this.#object('read turn', signal, (options) =>
       this.#sessions.turns.retrieve(turnId, { session_id: sessionId }, options),
-    ) as Promise<Turn>;
+    );
   }
 
   /** The newest turns, newest first. */
@@ -97,58 +104,95 @@ export class AgentsApi {
     return page.data;
   }
 
-  /** All saved items of a root turn, oldest first. Pages by `last_id`: an element's id may be null (R7). */
+  /**
+   * All saved items of a root turn, oldest first, each once. Pages by `last_id`: an element's id may be null, and
+   * items without one are never merged (R7).
+   */
   async turnItems(sessionId: string, turnId: string, signal?: AbortSignal): Promise<Item[]> {
-    const items: Item[] = [];
+    const items = new Map<string | symbol, Item>();
+    const doing = 'list turn items';
     let after: string | undefined;
     for (let pages = 0; pages < MAX_PAGES; pages++) {
       const query = { session_id: sessionId, limit: PAGE_LIMIT, order: 'asc', ...(after ? { after } : {}) };
-      const page: Page<Item> = await this.#page('list turn items', signal, (options) =>
+      const page: Page<Item> = await this.#page(doing, signal, (options) =>
         this.#sessions.turns.items.list(turnId, query as never, options),
       );
-      items.push(...page.data);
-      if (!page.has_more) return items;
-      if (!page.last_id || page.last_id === after)
-        throw new Error('list turn items: has_more without a new last_id');
+      for (const item of page.data) items.set(item.id ?? Symbol('no id'), item);
+      if (!page.has_more) return [...items.values()];
+      if (!page.last_id || page.last_id === after) throw noAnswer(doing, 'has_more without a new last_id');
       after = page.last_id;
     }
-    throw new Error(`list turn items: more than ${MAX_PAGES} pages`);
+    throw noAnswer(doing, `more than ${MAX_PAGES} pages`);
   }
 
   /** Opens the session's event stream. Resolves when the headers are there: from then on nothing is missed. */
   async openStream(sessionId: string, signal: AbortSignal): Promise<AsyncIterable<SessionEvent>> {
-    // The three-argument form: the two-argument one takes the query for request options (agents-api.md 3.1).
-    return this.#call('open event stream', signal, (options) =>
-      this.#sessions.events.stream(sessionId, { include_obfuscation: false }, options),
-    ) as Promise<unknown> as Promise<AsyncIterable<SessionEvent>>;
+    try {
+      // The three-argument form: the two-argument one takes the query for request options (agents-api.md 3.1).
+      const stream: unknown = await this.#sessions.events.stream(
+        sessionId,
+        { include_obfuscation: false },
+        { signal, timeout: this.#timeoutMs },
+      );
+      return stream as AsyncIterable<SessionEvent>;
+    } catch (error) {
+      throw this.#errorOf(error, 'open event stream', signal);
+    }
   }
 
   get #sessions(): OpenAI['beta']['agents']['sessions'] {
     return this.#client.beta.agents.sessions;
   }
 
+  /** One request with a limit for all of it: the client's own ends with the headers (agents-api.md 3.1). */
   async #call<T>(
     doing: string,
     signal: AbortSignal | undefined,
-    request: (options: { signal?: AbortSignal }) => PromiseLike<T>,
+    request: (options: RequestOptions) => PromiseLike<T>,
+    timeoutMs = this.#timeoutMs,
   ): Promise<T> {
+    signal?.throwIfAborted();
+    const abort = new AbortController();
+    const stop = (): void => abort.abort();
+    signal?.addEventListener('abort', stop, { once: true });
+    const timer = setTimeout(stop, timeoutMs);
     try {
-      return await request(signal ? { signal } : {});
+      return await request({ signal: abort.signal, timeout: timeoutMs });
     } catch (error) {
-      // The client's own abort error hides why; the signal knows.
-      if (signal?.aborted) throw signal.reason;
-      throw toApiError(error, doing);
+      if (abort.signal.aborted && !signal?.aborted) throw noAnswer(doing, 'timeout');
+      throw this.#errorOf(error, doing, signal);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
     }
+  }
+
+  /** The client's own abort error hides why; the signal knows. */
+  #errorOf(error: unknown, doing: string, signal: AbortSignal | undefined): unknown {
+    return signal?.aborted ? signal.reason : toApiError(error, doing, this.#secrets);
+  }
+
+  /** A request for one object with an id. Anything else is no answer: a proxy's page, an empty body. */
+  async #object<T extends { id: string }>(
+    doing: string,
+    signal: AbortSignal | undefined,
+    request: (options: RequestOptions) => PromiseLike<unknown>,
+  ): Promise<T> {
+    const answer = await this.#call(doing, signal, request);
+    if (!isRecord(answer) || typeof answer['id'] !== 'string') throw noAnswer(doing, UNEXPECTED);
+    return answer as unknown as T;
   }
 
   async #page<T>(
     doing: string,
     signal: AbortSignal | undefined,
-    request: (options: { signal?: AbortSignal }) => { asResponse(): Promise<Response> },
+    request: (options: RequestOptions) => { asResponse(): Promise<Response> },
   ): Promise<Page<T>> {
-    return this.#call(doing, signal, async (options) => {
+    const page = await this.#call(doing, signal, async (options): Promise<unknown> => {
       const response = await request(options).asResponse();
-      return (await response.json()) as Page<T>;
+      return response.json();
     });
+    if (!isRecord(page) || !Array.isArray(page['data'])) throw noAnswer(doing, UNEXPECTED);
+    return page as unknown as Page<T>;
   }
 }

@@ -2,9 +2,10 @@
  * One error class for everything the Agents API may answer, with the one thing that callers need to know: what to
  * do next. Built on the HTTP status first, since codes differ between servers (agents-api.md 5.7, 12).
  */
-import { APIConnectionError, APIError } from 'openai';
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 
 import { redact } from '../protocol/secrets.ts';
+import { oneLine } from '../protocol/text.ts';
 
 /**
  * - `unauthorized`, `invalid`: final, a retry changes nothing until somebody acts.
@@ -14,7 +15,7 @@ import { redact } from '../protocol/secrets.ts';
  */
 export type ApiErrorKind = 'unauthorized' | 'invalid' | 'not_found' | 'conflict' | 'unavailable';
 
-/** Codes of 429 and 403 that time does not cure (agents-api.md 2.2). */
+/** Codes that time does not cure, whatever status they come with (agents-api.md 2.2). */
 const FINAL_CODES = new Set([
   'insufficient_quota',
   'usage_limit_exceeded',
@@ -25,6 +26,8 @@ const FINAL_CODES = new Set([
   'organization_usage_limit_exceeded',
 ]);
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
+const MAX_DETAIL = 500;
+const MAX_WORD = 100;
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -66,40 +69,41 @@ export class ApiError extends Error {
 }
 
 /**
- * Turns whatever the client threw into an ApiError. `doing` names the request in words, for the message.
- * An abort by our own signal is not an API error and comes back as it is.
+ * Turns whatever the client threw into an ApiError. `doing` names the request in words, for the message; what is in
+ * `secrets` does not get into it. What comes neither from the server nor from the connection comes back as it is.
  */
-export function toApiError(error: unknown, doing: string): unknown {
+export function toApiError(error: unknown, doing: string, secrets: readonly string[] = []): unknown {
   if (error instanceof ApiError) return error;
-  if (isConnectionFailure(error)) {
-    return new ApiError({
-      kind: 'unavailable',
-      status: null,
-      code: null,
-      param: null,
-      requestId: null,
-      retryAfterMs: null,
-      detail: connectionDetail(error),
-      doing,
-    });
-  }
+  if (isConnectionFailure(error)) return noAnswer(doing, connectionDetail(error));
   if (!(error instanceof APIError) || error.status === undefined) return error;
+  const safe = (value: unknown, max: number): string | null =>
+    typeof value === 'string' ? oneLine(redact(value, secrets), max) : null;
   const status = Number(error.status);
-  const code = typeof error.code === 'string' ? error.code : null;
-  const kind = kindOf(status, code);
+  const kind = kindOf(status, typeof error.code === 'string' ? error.code : null);
   const body: unknown = error.error;
-  const message =
-    typeof body === 'object' && body !== null && 'message' in body && typeof body.message === 'string'
-      ? body.message
-      : '';
+  const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : null;
   return new ApiError({
     kind,
     status,
-    code,
-    param: typeof error.param === 'string' ? error.param : null,
-    requestId: error.requestID ?? null,
+    code: safe(error.code, MAX_WORD),
+    param: safe(error.param, MAX_WORD),
+    requestId: safe(error.requestID, MAX_WORD),
     retryAfterMs: retryAfter(error.headers),
-    detail: kind === 'unauthorized' ? '' : redact(message).slice(0, 500),
+    detail: kind === 'unauthorized' ? '' : (safe(message, MAX_DETAIL) ?? ''),
+    doing,
+  });
+}
+
+/** The service gave no answer that can be used. `detail` says in a word or two why, and holds nothing of the answer. */
+export function noAnswer(doing: string, detail: string): ApiError {
+  return new ApiError({
+    kind: 'unavailable',
+    status: null,
+    code: null,
+    param: null,
+    requestId: null,
+    retryAfterMs: null,
+    detail,
     doing,
   });
 }
@@ -111,27 +115,33 @@ function isConnectionFailure(error: unknown): boolean {
 }
 
 function kindOf(status: number, code: string | null): ApiErrorKind {
+  if (code !== null && FINAL_CODES.has(code)) return 'invalid';
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404) return 'not_found';
   if (status === 409) return 'conflict';
-  if (status === 429) return code !== null && FINAL_CODES.has(code) ? 'invalid' : 'unavailable';
-  if (status === 408 || status >= 500) return 'unavailable';
+  if (status === 408 || status === 425 || status === 429 || status >= 500) return 'unavailable';
   return 'invalid';
 }
 
 /** `retry-after-ms`, or `retry-after` in seconds or as a date; capped, so that a wrong value cannot park a task. */
 function retryAfter(headers: Headers | undefined): number | null {
-  const ms = Number(headers?.get('retry-after-ms') ?? Number.NaN);
-  if (Number.isFinite(ms) && ms >= 0) return Math.min(ms, MAX_RETRY_AFTER_MS);
-  const value = headers?.get('retry-after');
-  if (value === null || value === undefined) return null;
-  const seconds = Number(value);
-  const wait = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now();
+  const ms = numberIn(headers?.get('retry-after-ms'));
+  if (ms !== null && ms >= 0) return Math.min(ms, MAX_RETRY_AFTER_MS);
+  const value = headers?.get('retry-after') ?? '';
+  const seconds = numberIn(value);
+  const wait = seconds !== null ? seconds * 1000 : Date.parse(value) - Date.now();
   return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : null;
+}
+
+function numberIn(text: string | null | undefined): number | null {
+  const number = text?.trim() ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : null;
 }
 
 /** The system's error code of a failed connection, which names no secret; the message may hold a URL. */
 function connectionDetail(error: unknown): string {
+  if (error instanceof APIConnectionTimeoutError) return 'timeout';
+  if (error instanceof SyntaxError) return 'no JSON';
   for (let e: unknown = error, depth = 0; e instanceof Error && depth < 5; e = e.cause, depth++) {
     if ('code' in e && typeof e.code === 'string') return e.code;
   }

@@ -25,13 +25,16 @@ export function safeExcerpt(text: string): string {
   return redact(text);
 }
 
+/** A shorter one is no secret, and removing it would spoil every text. */
+const MIN_SECRET = 8;
+
 /**
  * Removes what looks like a key or a bearer token from a text, and whatever is in `secrets`: a key may have any
  * form, and servers like to repeat it.
  */
 export function redact(text: string, secrets: readonly string[] = []): string {
   let safe = text;
-  for (const secret of secrets) if (secret !== '') safe = safe.replaceAll(secret, REDACTED);
+  for (const secret of secrets) if (secret.length >= MIN_SECRET) safe = safe.replaceAll(secret, REDACTED);
   return safe
     .replace(/\b(sk|rk|pk|sess)-[A-Za-z0-9_*-]{6,}/g, REDACTED)
     .replace(/\bBearer\s+[^\s"'\\]+/gi, `Bearer ${REDACTED}`);

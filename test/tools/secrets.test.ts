@@ -113,7 +113,7 @@ describe('redact', () => {
   it('removes keys and bearer tokens by their looks, and known ones of any form', () => {
     const text = 'bad key sk-proj-abc123***xyz, header "Authorization: Bearer abc.def-1", sess-0123456789';
     assert.equal(redact(text), 'bad key [redacted], header "Authorization: Bearer [redacted]", [redacted]');
-    assert.equal(redact('key (a+b)* was refused', ['(a+b)*', '']), 'key [redacted] was refused');
+    assert.equal(redact('key (a+b)*$&-1 was refused', ['(a+b)*$&-1', '', 'e']), 'key [redacted] was refused');
     assert.equal(
       redact('ask the desk-clerk about risk-assessment'),
       'ask the desk-clerk about risk-assessment',
