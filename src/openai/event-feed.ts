@@ -2,6 +2,7 @@
  * A session's event stream as a queue that can be read with a time limit. One feed is one connection: when it
  * ends, cleanly or not, nothing is concluded from it (I6); the caller reads the session and opens a new one.
  */
+import { isRecord } from '../protocol/json.ts';
 import type { SessionEvent } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
 
@@ -67,6 +68,8 @@ export class EventFeed {
   async #pump(stream: AsyncIterable<SessionEvent>): Promise<void> {
     try {
       for await (const event of stream) {
+        // A frame of another shape is passed by (I12).
+        if (!isRecord(event) || typeof event.type !== 'string') continue;
         this.#queue.push(event);
         this.#wake?.();
       }

@@ -124,8 +124,8 @@ describe('posting', { concurrency: true }, () => {
       let requests = 0;
       const api = await oddServer(t, (request, response) => {
         requests++;
-        if (status === 0) return void request.socket.destroy();
-        json(response, { error: { message: 'no' } }, status, { 'x-should-retry': 'true' });
+        if (status === 0) request.socket.destroy();
+        else json(response, { error: { message: 'no' } }, status, { 'x-should-retry': 'true' });
       });
       await refusal(() => api.postEvent('s', { type: 'agent.session.input.cancel' }, 'k'));
       await refusal(() => api.getSession('s'));

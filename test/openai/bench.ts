@@ -20,12 +20,12 @@ export const KEY = 'emulator-key';
 export class Lines implements Log {
   readonly lines: { level: string; message: string; fields: Record<string, unknown> }[] = [];
 
-  info(message: string, fields: Record<string, unknown> = {}): void {
-    this.lines.push({ level: 'info', message, fields });
+  info(words: string, fields: Record<string, unknown> = {}): void {
+    this.lines.push({ level: 'info', message: words, fields });
   }
 
-  warn(message: string, fields: Record<string, unknown> = {}): void {
-    this.lines.push({ level: 'warn', message, fields });
+  warn(words: string, fields: Record<string, unknown> = {}): void {
+    this.lines.push({ level: 'warn', message: words, fields });
   }
 
   /** The lines with these words. */
