@@ -1,7 +1,6 @@
 import { loadScripts, startEmulator } from '../emulator/index.ts';
 import type { AgentScript, EmulatorOptions } from '../emulator/index.ts';
 import { print, say } from './output.ts';
-import { allowTypeScript } from './typescript.ts';
 
 interface EmulatorCommand {
   port: number;
@@ -13,7 +12,6 @@ interface EmulatorCommand {
 /** `holdfast emulator`: serves until SIGINT or SIGTERM, then stops in good order. */
 export async function emulator(options: EmulatorCommand): Promise<void> {
   const files = options.script ?? [];
-  await allowTypeScript(files);
   const scripts: AgentScript[] = [];
   for (const file of files) scripts.push(...(await loadScripts(file)));
   const running = await startEmulator({

@@ -1,8 +1,8 @@
 /** Loads the agents of a worker from a module. */
 import { access } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { resolve } from 'node:path';
 
+import { importModule } from '../load/import-module.ts';
 import { isAgent, type Agent } from '../tools/define-agent.ts';
 import { isTool, type Tool } from '../tools/define-tool.ts';
 import { ConfigError } from './config.ts';
@@ -23,11 +23,7 @@ export async function loadAgents(path: string): Promise<LoadedAgents> {
   } catch {
     throw new ConfigError(`--agents: there is no file ${path}`);
   }
-  if (['.ts', '.mts', '.cts'].includes(extname(file))) {
-    const { register } = await import('tsx/esm/api');
-    register();
-  }
-  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  const module = await importModule(file);
   const exported = Object.values(module).flatMap((value) =>
     Array.isArray(value) ? (value as unknown[]) : [value],
   );
