@@ -6,6 +6,7 @@
  * by `sweep`.
  */
 import { faultPoint } from '../faults/fault-point.ts';
+import { wellFormed } from '../protocol/text.ts';
 import type { Session } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
 import { ApiError } from './api-error.ts';
@@ -28,7 +29,11 @@ export function withTaskMetadata(
   key: string,
   taskId: string,
 ): Record<string, string> {
-  return { ...metadata, [SESSION_KEY_FIELD]: key, [TASK_ID_FIELD]: taskId.slice(0, METADATA_VALUE_LIMIT) };
+  return {
+    ...metadata,
+    [SESSION_KEY_FIELD]: key,
+    [TASK_ID_FIELD]: wellFormed(taskId.slice(0, METADATA_VALUE_LIMIT)),
+  };
 }
 
 export interface OpenedRemote {
@@ -114,12 +119,7 @@ async function remove(api: AgentsApi, sessionId: string, signal: AbortSignal): P
   for (const [attempt, pause] of DELETE_PAUSES_MS.entries()) {
     await sleep(pause, signal);
     try {
-      await api.postEvent(
-        sessionId,
-        { type: 'agent.session.input.cancel' },
-        `hf_sweep_${sessionId}_${attempt}`,
-        signal,
-      );
+      await cancelAnyTurn(api, sessionId, attempt, signal);
       await api.deleteSession(sessionId, signal);
       return true;
     } catch (error) {
@@ -129,4 +129,19 @@ async function remove(api: AgentsApi, sessionId: string, signal: AbortSignal): P
     }
   }
   return false;
+}
+
+/** A session that refuses input, for example a failed one, has no turn to cancel and can be deleted. */
+async function cancelAnyTurn(
+  api: AgentsApi,
+  sessionId: string,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const key = `hf_sweep_${sessionId}_${attempt}`;
+  try {
+    await api.postEvent(sessionId, { type: 'agent.session.input.cancel' }, key, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.kind !== 'conflict' && error.kind !== 'invalid')) throw error;
+  }
 }
