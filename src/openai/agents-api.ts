@@ -7,7 +7,7 @@ import { Agent as Dispatcher } from 'undici';
 
 import { isRecord } from '../protocol/json.ts';
 import type { InputEvent, Item, Page, Session, SessionEvent, Turn } from '../protocol/wire.ts';
-import { noAnswer, toApiError } from './api-error.ts';
+import { ApiError, noAnswer, toApiError } from './api-error.ts';
 
 /** For an ordinary request, from its start to the end of the answer's body. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -94,6 +94,19 @@ export class AgentsApi {
     return this.#object('read turn', signal, (options) =>
       this.#sessions.turns.retrieve(turnId, { session_id: sessionId }, options),
     );
+  }
+
+  /**
+   * The like, or null for a turn that is not to be found: session-level routes know no subagent's turns
+   * (agents-api.md 9). Whether the session is there is for a read of the session to say.
+   */
+  async findTurn(sessionId: string, turnId: string, signal?: AbortSignal): Promise<Turn | null> {
+    try {
+      return await this.getTurn(sessionId, turnId, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.kind === 'not_found') return null;
+      throw error;
+    }
   }
 
   /** The newest turns, newest first. */

@@ -8,12 +8,19 @@ import { redact } from '../protocol/secrets.ts';
 import { oneLine } from '../protocol/text.ts';
 
 /**
- * - `unauthorized`, `invalid`: final, a retry changes nothing until somebody acts.
+ * - `invalid`: refused for what it is; the same request is never taken.
+ * - `unauthorized`, `exhausted`: refused for the key or the account, whatever the request: somebody must act.
  * - `not_found`: the thing is gone, or never was.
  * - `conflict`: the state does not allow it now: read it, then decide.
  * - `unavailable`: worth a retry later; `retryAfterMs` when the server said when.
  */
-export type ApiErrorKind = 'unauthorized' | 'invalid' | 'not_found' | 'conflict' | 'unavailable';
+export type ApiErrorKind =
+  | 'invalid'
+  | 'unauthorized'
+  | 'exhausted'
+  | 'not_found'
+  | 'conflict'
+  | 'unavailable';
 
 /** Codes that time does not cure, whatever status they come with (agents-api.md 2.2). */
 const FINAL_CODES = new Set([
@@ -115,7 +122,7 @@ function isConnectionFailure(error: unknown): boolean {
 }
 
 function kindOf(status: number, code: string | null): ApiErrorKind {
-  if (code !== null && FINAL_CODES.has(code)) return 'invalid';
+  if (status === 402 || (code !== null && FINAL_CODES.has(code))) return 'exhausted';
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404) return 'not_found';
   if (status === 409) return 'conflict';

@@ -3,8 +3,9 @@
  *
  * A refusal is never the last word: a result may be refused because the call was not registered yet, because it
  * was taken before (the 202 was lost), or because nobody wants it any more. Only reads tell, and since a read may
- * be stale, two of them some time apart (agents-api.md 5.4, 12). 401/403, 404, 429, 5xx and lost connections
- * leave as ApiError: Temporal retries, with the same bytes under the same key.
+ * be stale, two of them some time apart (agents-api.md 5.4, 12). What is no fault of the posting (a rejected key, an
+ * account without money, 404, 429, 5xx, a lost connection) leaves as ApiError: a retry posts the same bytes under the
+ * same key.
  */
 import { faultPoint } from '../faults/fault-point.ts';
 import type { PostOutcome, Posting } from '../protocol/activities.ts';
@@ -55,7 +56,7 @@ async function deliverMessage(
   faultPoint('input.posted');
   if (!refusal) return done('accepted');
   // The running turn takes no steering: the message waits for its end (agents-api.md 5.7, 12).
-  if (refusal.kind === 'conflict') return done('still_required', refusal.message);
+  if (refusal.kind === 'conflict' && !isReusedKey(refusal)) return done('still_required', refusal.message);
   return done('refused', refusal.message);
 }
 
@@ -92,7 +93,8 @@ async function deliverResult(
   }
   faultPoint('result.posted');
   if (!refusal) return done('accepted');
-  if (refusal.kind !== 'conflict' && !isUnknownCall(refusal)) return done('refused', refusal.message);
+  if (isReusedKey(refusal) || (refusal.kind !== 'conflict' && !isUnknownCall(refusal)))
+    return done('refused', refusal.message);
 
   if (!(await isRequired(context, posting))) {
     await sleep(SPACED_READ_MS, context.signal);
@@ -115,14 +117,19 @@ async function isRequired(
 ): Promise<boolean> {
   const [session, turn] = await Promise.all([
     context.api.getSession(context.sessionId, context.signal),
-    context.api.getTurn(context.sessionId, call.turn_id, context.signal),
+    context.api.findTurn(context.sessionId, call.turn_id, context.signal),
   ]);
-  if (isTerminal(turn)) return false;
+  if (turn && isTerminal(turn)) return false;
   return owed(session.required_actions).calls.some((required) => callKey(required) === callKey(call));
 }
 
 function isUnknownCall(refusal: ApiError | null): boolean {
   return refusal?.status === 400 && refusal.detail.includes(UNKNOWN_CALL);
+}
+
+/** The key came with another body before (agents-api.md 12): a mistake of ours that no retry mends. */
+function isReusedKey(refusal: ApiError): boolean {
+  return refusal.code === 'idempotency_conflict';
 }
 
 /** Posts; returns a refusal that reads can explain, throws everything else. */

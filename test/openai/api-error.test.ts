@@ -64,11 +64,11 @@ describe('kinds', { concurrency: true }, () => {
     [{ status: 529, code: 'something_new' }, 'unavailable'],
     [{ status: 418, code: 'something_new' }, 'invalid'],
     // Time does not cure an account, whatever the status.
-    [{ status: 429, code: 'insufficient_quota' }, 'invalid'],
-    [{ status: 429, code: 'usage_limit_exceeded' }, 'invalid'],
-    [{ status: 403, code: 'billing_not_active' }, 'invalid'],
-    [{ status: 402, code: 'credit_balance_exhausted' }, 'invalid'],
-    [{ status: 429, code: 'project_spend_limit_exceeded' }, 'invalid'],
+    [{ status: 429, code: 'insufficient_quota' }, 'exhausted'],
+    [{ status: 429, code: 'usage_limit_exceeded' }, 'exhausted'],
+    [{ status: 403, code: 'billing_not_active' }, 'exhausted'],
+    [{ status: 402, code: 'credit_balance_exhausted' }, 'exhausted'],
+    [{ status: 429, code: 'project_spend_limit_exceeded' }, 'exhausted'],
   ];
   for (const [answer, kind] of rows) {
     it(`${answer.status} ${answer.code ?? 'without a code'} is ${kind}`, async (t) => {
