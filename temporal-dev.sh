@@ -11,6 +11,7 @@ Usage: ./temporal-dev.sh [command]
   up            start a Temporal dev server with Web UI, the local Agents API (when OPENAI_API_KEY is not set) and a
                 worker; stay until Ctrl-C, then stop them all. This is what happens without a command.
   demo          start the server and the local Agents API, run the demo to its end, stop them all
+  demo --stay   the same, but leave the Web UI up until Ctrl-C
   cli-path      print the path of the temporal binary; get it first if there is none
   server-flags  print the dev server's settings, one argument a line (the tests start theirs with the same)
 
@@ -194,13 +195,24 @@ demo() {
     pause
   done
   ended "$pid"
-  exit "$code"
+  [ -n "$stay" ] || exit "$code"
+  say "The Web UI stays up at $HOLDFAST_UI_URL; Ctrl-C stops everything"
+  trap 'interrupted=$code' INT TERM
+  while :; do
+    check_children
+    pause
+  done
 }
 
 absolute() { # path of the caller's
   case $1 in '' | /*) printf %s "$1" ;; *) printf %s "$PWD/$1" ;; esac
 }
 
+stay=
+if [ "${1-}" = demo ] && [ "${2-}" = --stay ] && [ $# -eq 2 ]; then
+  stay=yes
+  set -- demo
+fi
 [ $# -le 1 ] || fail "one command, not $#: see ./temporal-dev.sh --help" 2
 command=${1-up}
 case $command in

@@ -154,6 +154,17 @@ describe('temporal-dev.sh: up and demo', () => {
     assert.deepEqual([seen['OPENAI_API_KEY'], seen['OPENAI_BASE_URL']], ['k', undefined]);
   });
 
+  it('demo --stay leaves the Web UI up after the demo, keeps its exit code, and ends at a signal', async () => {
+    const ports = await somePorts();
+    const run = box.start(['demo', '--stay'], { TEMPORAL_CLI: cli, ...ports, STAND_IN: 'demo:fails' });
+    await until('the demo is over', () => run.err().includes('stays up') || run.out().includes('stays up'));
+    assert.equal((await fetch(`http://127.0.0.1:${ports['HOLDFAST_UI_PORT']}`)).status, 200);
+    const family = familyOf(run);
+    run.child.kill('SIGTERM');
+    assert.equal(await run.ended, 7);
+    assert.deepEqual(stillRunning(family), []);
+  });
+
   it('runs the demo on free ports when the default ones are taken', async () => {
     // Ours, or somebody's who has them already: taken either way.
     const taken = [7233, 8233, 8788].map((port) =>
