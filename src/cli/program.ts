@@ -104,6 +104,21 @@ export function program(): Command {
     .option('--script <file...>', 'scripted agents: .json, .js or .ts')
     .action(async (options) => (await import('./emulator.ts')).emulator(options));
 
+  holdfast
+    .command('crash-test')
+    .description('run your agents and tools through every crash, and see whether their declared effects hold')
+    .argument('<agents-file>', 'a .ts or .js module that exports agents')
+    .option('--agent <name...>', 'only these agents')
+    .option('--tool <name...>', 'only these tools')
+    .option('--arguments <json>', 'arguments by tool, {"tool": {…}}, or a file with them')
+    .option('--observe <file>', 'the module with observe(), when it is not the agents file')
+    .option('--point <name...>', 'only these crash points')
+    .option('--results-may-differ <tool...>', 'tools that read what changes by itself')
+    .option('--timeout <duration>', 'how long one task may take, such as 90s')
+    .option('--json', 'print the report as JSON')
+    .option('-y, --yes', 'the tools may be executed: do not ask')
+    .action(async (file: string, options) => (await import('./crash-test.ts')).crashTest(file, options));
+
   return holdfast;
 }
 
