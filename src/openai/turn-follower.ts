@@ -10,19 +10,19 @@
  */
 import { faultPoint } from '../faults/fault-point.ts';
 import type { FollowInput, FollowOutput, FollowReason, PostOutcome } from '../protocol/activities.ts';
-import { callKey, owed, type Owed, type PlannedCall, type RequiredCall } from '../protocol/calls.ts';
-import { firstTurnAfter, isRoot, isTerminal, messageText, sessionEnd } from '../protocol/outcome.ts';
-import { Progress, type ProgressView } from '../protocol/progress.ts';
-import { redact } from '../protocol/secrets.ts';
+import { callKey, owed, type Owed, type PlannedCall } from '../protocol/calls.ts';
+import { firstTurnAfter, isRoot, isTerminal, sessionEnd } from '../protocol/outcome.ts';
+import { Progress } from '../protocol/progress.ts';
 import { Unconfirmed } from '../protocol/unconfirmed.ts';
 import type { Session, SessionEvent, Turn } from '../protocol/wire.ts';
-import type { AgentsApi } from './agents-api.ts';
 import { ApiError } from './api-error.ts';
 import { deliver } from './deliver.ts';
 import { EventFeed } from './event-feed.ts';
-import type { Log } from './log.ts';
+import type { FollowOptions } from './follow-options.ts';
+import { SentMessages } from './sent-messages.ts';
 import { sleep } from './sleep.ts';
-import { readEndedTurn } from './turn-report.ts';
+import { readEndedTurn, shownError } from './turn-report.ts';
+import { UnknownLog } from './unknown-log.ts';
 
 /** Calls that belong together may appear one by one: how long to wait for the rest, unless the turn waits. */
 const GATHER_MS = 2000;
@@ -32,30 +32,6 @@ const SPACED_READ_MS = 3000;
 const FIRST_REREAD_MS = 300;
 const MAX_REREAD_MS = 15_000;
 const REOPEN_PAUSES_MS = [0, 100, 250, 500, 1000, 2000, 5000];
-
-/** What a follower shows while it runs: bounded in size, a hint only. */
-export interface FollowView extends ProgressView {
-  session: string | null;
-  turn: string | null;
-  turn_id: string | null;
-  reconnects: number;
-}
-
-export interface FollowOptions {
-  api: AgentsApi;
-  log: Log;
-  /** Aborted by cancellation; the follower then throws its reason. */
-  signal: AbortSignal;
-  /** Aborted when the worker shuts down: the follower returns `handover`. */
-  handover: AbortSignal;
-  /** Decides about a new call: arguments, policy. */
-  plan: (call: RequiredCall) => PlannedCall;
-  view: (view: FollowView) => void;
-  /** Silence after which a stream counts as dead. */
-  silenceMs: number;
-  /** After this time the follower returns `handover`. */
-  maxMs: number;
-}
 
 /** Runs one follower to its end. Throws ApiError when a request failed in a way that this attempt cannot mend. */
 export async function followTurn(input: FollowInput, options: FollowOptions): Promise<FollowOutput> {
@@ -77,10 +53,8 @@ class TurnFollower {
   readonly #progress = new Progress();
   readonly #known: Set<string>;
   readonly #unconfirmed: Unconfirmed;
-  readonly #messages = new Map<
-    string,
-    { text: string; input: FollowInput['messages'][number]['input']; since: number }
-  >();
+  readonly #messages = new SentMessages();
+  readonly #unknown: UnknownLog;
   readonly #posted: PostOutcome[] = [];
   readonly #confirmed: string[] = [];
   readonly #requiredAgain: string[] = [];
@@ -95,6 +69,8 @@ class TurnFollower {
   #rereadMs = FIRST_REREAD_MS;
   /** The stream announced something that no read has shown yet: a read may be older than the event. */
   #announced = false;
+  /** The last read said that the budget is reached; a second one has to say so too. */
+  #overBudget = false;
   #reconnects = -1;
 
   constructor(input: FollowInput, options: FollowOptions) {
@@ -103,34 +79,36 @@ class TurnFollower {
     this.#turnId = input.turn_id;
     this.#known = new Set(input.known);
     this.#unconfirmed = new Unconfirmed(input.unconfirmed, SPACED_READ_MS);
-    for (const message of input.messages) this.#trackMessage(message);
+    this.#unknown = new UnknownLog(options.log);
+    for (const message of input.messages) this.#messages.add(message, this.#started);
   }
 
   async run(): Promise<FollowOutput> {
     const { signal, handover } = this.#options;
-    for (let failures = 0; ; failures++) {
-      const either = AbortSignal.any([signal, handover]);
-      try {
+    const either = AbortSignal.any([signal, handover]);
+    try {
+      for (let failures = 0; ; failures++) {
         await sleep(REOPEN_PAUSES_MS[Math.min(failures, REOPEN_PAUSES_MS.length - 1)] ?? 0, either);
         this.#reconnects++;
         const before = this.#progress.view().events;
         const output = await this.#listen(either);
-        if (output) {
+        if (output !== 'ended' && output !== 'silent') {
           faultPoint('follow.before_return');
           return output;
         }
-        // A stream that brought something was a good one: the next may be opened at once.
-        if (this.#progress.view().events > before) failures = 0;
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        if (handover.aborted) return this.output('handover');
-        throw error;
+        // A silence was pause enough; a stream that brought something was a good one.
+        if (output === 'silent') failures = -1;
+        else if (this.#progress.view().events > before) failures = 0;
       }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (handover.aborted) return this.output('handover');
+      throw error;
     }
   }
 
-  /** One connection: returns a decision, or null when the stream is to be opened anew. */
-  async #listen(signal: AbortSignal): Promise<FollowOutput | null> {
+  /** One connection: returns a decision, or why the stream is to be opened anew. */
+  async #listen(signal: AbortSignal): Promise<FollowOutput | 'ended' | 'silent'> {
     const { api, silenceMs, maxMs } = this.#options;
     const feed = await EventFeed.open(api, this.#input.session_id, signal);
     const stop = (): void => feed.nudge();
@@ -140,27 +118,26 @@ class TurnFollower {
       await this.#post(signal);
       let decision = await this.#read(signal);
       let silentAt = Date.now() + silenceMs;
+      const endAt = this.#started + maxMs;
       while (!decision) {
-        const endAt = this.#started + maxMs;
         const item = await feed.next(Math.min(silentAt, this.#rereadAt, endAt) - Date.now());
         signal.throwIfAborted();
         if (item.kind === 'ended') {
           this.#options.log.info('event stream ended, opening it again', { why: item.why });
-          return null;
+          return 'ended';
         }
+        let look = false;
         if (item.kind === 'event') {
           silentAt = Date.now() + silenceMs;
-          let look = this.#take(item.event);
+          look = this.#take(item.event);
           for (let more = feed.poll(); more; more = feed.poll()) look = this.#take(more) || look;
-          if (look) decision = await this.#read(signal);
-        } else if (Date.now() >= endAt) {
-          return this.output('handover');
-        } else if (Date.now() >= silentAt) {
-          // A healthy quiet stream and a dead one look the same from here: replace it.
-          return null;
-        } else {
-          decision = await this.#read(signal);
         }
+        // Times count in a dense stream too, whose next event is always there.
+        const now = Date.now();
+        if (look || now >= this.#rereadAt) decision = await this.#read(signal);
+        else if (now >= endAt) return this.output('handover');
+        // A healthy quiet stream and a dead one look the same from here: replace it.
+        else if (now >= silentAt) return 'silent';
       }
       return decision;
     } finally {
@@ -178,18 +155,14 @@ class TurnFollower {
       this.#posted.push(outcome);
       if (outcome.outcome !== 'accepted') continue;
       if (posting.kind === 'tool_result') this.#unconfirmed.add(outcome.key);
-      if (posting.kind === 'message') this.#trackMessage(posting);
+      if (posting.kind === 'message') this.#messages.add(posting, Date.now());
     }
-  }
-
-  #trackMessage(message: FollowInput['messages'][number]): void {
-    const text = message.input.map((m) => messageText(m.content)).join('');
-    this.#messages.set(message.key, { text, input: message.input, since: Date.now() });
   }
 
   /** Takes an event; true when it is a reason to read the session and the turn. */
   #take(event: SessionEvent): boolean {
     if (!this.#progress.add(event, this.#turnId)) return false;
+    this.#unknown.event(event);
     if (event.item) faultPoint('item.seen');
     let look = false;
     if (event.session) {
@@ -204,16 +177,11 @@ class TurnFollower {
     } else if (event.environment) {
       const { status, error } = event.environment;
       if (status === 'failed' || status === 'expired') {
-        this.#environmentError = {
-          code: error?.code ?? status,
-          message: redact(error?.message ?? `environment ${status}`),
-        };
+        this.#environmentError = shownError(error?.code ?? status, error?.message ?? `environment ${status}`);
         look = true;
       }
     } else if (event.type === 'error') {
       look = true;
-    } else if (!event.type.startsWith('agent.') && this.#progress.firstSight(event.type)) {
-      this.#options.log.info('unknown event type', { event_type: event.type });
     }
     if (look) {
       this.#announced = true;
@@ -240,8 +208,10 @@ class TurnFollower {
     this.#rereadAt = Infinity;
     const [session, turn] = await Promise.all([
       api.getSession(session_id, signal),
-      this.#turnId === null ? this.#findTurn(signal) : api.getTurn(session_id, this.#turnId, signal),
+      this.#turnId === null ? this.#newTurn(signal) : api.findTurn(session_id, this.#turnId, signal),
     ]);
+    this.#unknown.session(session);
+    if (turn) this.#unknown.turn(turn);
     this.#turnId ??= turn?.id ?? null;
     this.#turnStatus = turn?.status ?? null;
     this.#sessionStatus = session.status;
@@ -249,7 +219,7 @@ class TurnFollower {
     return this.#decide(session, turn, signal);
   }
 
-  async #findTurn(signal: AbortSignal): Promise<Turn | null> {
+  async #newTurn(signal: AbortSignal): Promise<Turn | null> {
     const turns = await this.#options.api.newestTurns(this.#input.session_id, 20, signal);
     return firstTurnAfter(turns, this.#input.after_turn_id);
   }
@@ -257,13 +227,21 @@ class TurnFollower {
   async #decide(session: Session, turn: Turn | null, signal: AbortSignal): Promise<FollowOutput | null> {
     if (turn && isTerminal(turn)) return this.#ended(turn, signal);
     const end = sessionEnd(session);
-    if (end)
-      return this.output(end, {
-        error: session.error ? { code: null, message: redact(session.error) } : null,
-      });
+    // A budget may have been raised since this snapshot: one read decides nothing (I4).
+    const sure = end !== 'budget_reached' || this.#overBudget;
+    this.#overBudget = end === 'budget_reached';
+    if (end && sure)
+      return this.output(end, { error: session.error ? shownError(null, session.error) : null });
+    if (end) {
+      this.#lookWithin(FIRST_REREAD_MS);
+      return null;
+    }
     if (this.#environmentError) return this.output('environment_failed', { error: this.#environmentError });
 
     const due = owed(session.required_actions);
+    // The turn waits, and the session waits for nothing: this snapshot is older than the turn (R14).
+    const stale = turn?.status === 'waiting' && due.calls.length + due.others.length === 0;
+    if (stale) return this.#doubt(session, turn, signal);
     this.#others = due.others;
     const required = new Set(due.calls.map(callKey));
     const settled = this.#unconfirmed.settle(required, Date.now());
@@ -273,7 +251,6 @@ class TurnFollower {
       const key = callKey(call);
       if (this.#known.has(key) || this.#planned.has(key)) continue;
       this.#planned.set(key, this.#options.plan(call));
-      this.#turnId ??= call.turn_id;
     }
 
     if (this.#requiredAgain.length > 0) return this.output('blocked');
@@ -290,36 +267,39 @@ class TurnFollower {
     }
     this.#gatherSince = null;
     const doubtful = session.status === 'idle' || unsure || !turn || this.#announced;
-    if (doubtful) await this.#doubt(session, turn, signal);
-    return null;
+    return doubtful ? this.#doubt(session, turn, signal) : null;
   }
 
   /** The snapshots do not fit together: they may be stale (R14). Look again, later and later. */
-  async #doubt(session: Session, turn: Turn | null, signal: AbortSignal): Promise<void> {
+  async #doubt(session: Session, turn: Turn | null, signal: AbortSignal): Promise<FollowOutput | null> {
     const quick = this.#unconfirmed.size > 0;
     this.#lookWithin(quick ? SPACED_READ_MS : this.#rereadMs);
     if (!quick) this.#rereadMs = Math.min(this.#rereadMs * 2, MAX_REREAD_MS);
-    if (turn || session.status !== 'idle') return;
-    for (const [key, message] of this.#messages) {
-      if (Date.now() - message.since < SPACED_READ_MS) continue;
-      // Accepted, and yet neither a turn nor an item: the first may have been consumed without effect. Once only.
-      this.#messages.delete(key);
-      this.#options.log.warn('a message had no effect, posting it once more', { key });
-      const event = { type: 'agent.session.input.message' as const, input: message.input };
-      await this.#options.api.postEvent(this.#input.session_id, event, `${key}-2`, signal);
+    if (turn || session.status !== 'idle') return null;
+    const { api, log } = this.#options;
+    const context = { api, log, signal, sessionId: this.#input.session_id };
+    for (const message of this.#messages.takeLost(Date.now(), SPACED_READ_MS)) {
+      log.warn('a message had no effect, posting it once more', { key: message.key });
+      // A refusal says that a turn runs after all: the next read finds it.
+      await deliver(context, { kind: 'message', ...message });
     }
+    // Refused for a turn that is over, if there was one: to be posted again.
+    const waits = this.#posted.some(
+      ({ kind, outcome }) => kind === 'message' && outcome === 'still_required',
+    );
+    return waits && Date.now() - this.#started >= SPACED_READ_MS ? this.output('blocked') : null;
   }
 
   async #ended(turn: Turn, signal: AbortSignal): Promise<FollowOutput> {
     faultPoint('turn.ended');
     const { api } = this.#options;
     const { session_id } = this.#input;
-    const { report, userTexts } = await readEndedTurn(api, session_id, turn.id, signal);
+    const { report, userTexts } = await readEndedTurn(api, session_id, turn, signal);
     this.#confirmed.push(...this.#unconfirmed.settleAll());
     this.#others = [];
-    const landed = [...this.#messages]
-      .filter(([, message]) => userTexts.includes(message.text))
-      .map(([key]) => key);
+    // Found in an earlier read: nobody waits for them any more (I5).
+    this.#planned.clear();
+    const landed = this.#messages.landedIn(userTexts);
     const newer = this.#messages.size > landed.length ? await api.newestTurns(session_id, 20, signal) : [];
     return this.output('ended', {
       turn: report,

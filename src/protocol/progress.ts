@@ -22,7 +22,6 @@ export class Progress {
   readonly #items = new Map<string, { type: string; final: boolean }>();
   /** Length of each text part by item id and index; a final one does not grow any more. */
   readonly #parts = new Map<string, { length: number; final: boolean }>();
-  readonly #unknownTypes = new Set<string>();
 
   /**
    * Takes one event of the stream. Returns false for a repeat of an event id that was seen among the last 1024,
@@ -69,13 +68,6 @@ export class Progress {
 
   #setPart(part: string, text: string | undefined): void {
     this.#parts.set(part, { length: text?.length ?? 0, final: true });
-  }
-
-  /** True the first time it is asked about a type: for logging an unknown thing once (I12). */
-  firstSight(type: string): boolean {
-    if (this.#unknownTypes.has(type)) return false;
-    this.#unknownTypes.add(type);
-    return true;
   }
 
   view(): ProgressView {

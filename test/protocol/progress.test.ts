@@ -152,11 +152,3 @@ it('shows the same at the end for every order of the same events', () => {
     }),
   );
 });
-
-it('names each unknown type once', () => {
-  const progress = new Progress();
-  assert.deepEqual(
-    ['a', 'a', 'b'].map((type) => progress.firstSight(type)),
-    [true, false, true],
-  );
-});
