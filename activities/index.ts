@@ -6,6 +6,7 @@ import { callKey, owed } from '../src/protocol/calls.ts';
 import { toolActivity } from '../src/tools/tool-activity.ts';
 import { adapt, type Adapted } from './adapt.ts';
 import type { ActivityDeps } from './deps.ts';
+import { afterReset } from './after-reset.ts';
 import { followTurn, postInput } from './follow-turn.ts';
 import { openSession } from './open-session.ts';
 
@@ -25,9 +26,8 @@ export function createActivities(deps: ActivityDeps): Record<string, (...args: n
         return sweep(deps.api, { key, keep: input.keep, signal, log: context.log });
       }),
   };
-  const tools = deps.registry.tools.map((tool) => [
-    tool.name,
-    toolActivity(tool, {
+  const tools = deps.registry.tools.map((tool) => {
+    const activity = toolActivity(tool, {
       maxOutputBytes: deps.maxOutputBytes,
       logToolErrors: deps.logToolErrors,
       idempotencyKey: (call) => callIdempotencyKey(call.session_id, call.turn_id, call.call_id),
@@ -39,7 +39,8 @@ export function createActivities(deps: ActivityDeps): Record<string, (...args: n
         if (!required) throw new Error('the call is no longer required');
         return required.arguments;
       },
-    }),
-  ]);
+    });
+    return [tool.name, afterReset(activity, tool.effect === 'once')];
+  });
   return { ...own, ...Object.fromEntries(tools) };
 }

@@ -5,7 +5,7 @@ import { faultPoint } from '../src/faults/fault-point.ts';
 import { sessionKey } from '../src/openai/keys.ts';
 import { createOrAdopt, withTaskMetadata } from '../src/openai/session-opener.ts';
 import { ApiError } from '../src/openai/api-error.ts';
-import type { OpenedSession, OpenSessionInput } from '../src/protocol/activities.ts';
+import { ACTIVITY, type OpenedSession, type OpenSessionInput } from '../src/protocol/activities.ts';
 import { isRecord } from '../src/protocol/json.ts';
 import { isRoot, isTerminal } from '../src/protocol/outcome.ts';
 import type { AgentTaskInput } from '../src/protocol/task.ts';
@@ -13,6 +13,7 @@ import { InvalidInputError } from '../src/schema/invalid-input.ts';
 import { parseTaskInput } from '../src/schema/task-input.ts';
 import type { Adapted } from './adapt.ts';
 import type { ActivityDeps } from './deps.ts';
+import { FormerRuns } from './former-runs.ts';
 
 type Opened = Omit<OpenedSession, 'settings' | 'search_attributes'>;
 
@@ -23,6 +24,16 @@ export async function openSession(
   input: OpenSessionInput,
 ): Promise<OpenedSession> {
   const task = parseTaskInput(input.task, input.argument_count);
+  const { client, info } = context;
+  const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+  if (input.reset) {
+    const former = await FormerRuns.read(client, workflowId, runId);
+    const opened = (await former.firstResult(ACTIVITY.openSession)) as OpenedSession | undefined;
+    if (opened) {
+      const search_attributes = await deps.hasSearchAttributes();
+      return { ...opened, search_attributes, settings: deps.settings };
+    }
+  }
   const [opened, search_attributes] = await Promise.all([
     task.session_id === undefined
       ? create(deps, context, input, task, signal)

@@ -17,7 +17,6 @@ import {
   sleep,
   TemporalFailure,
   upsertMemo,
-  uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
 
@@ -26,8 +25,9 @@ import type { AgentTaskInput, RunRecord } from '../src/protocol/task.ts';
 import { handleMessages } from './messages.ts';
 import { openSession, refusal, sweepSessions } from './remote.ts';
 import { failureOf, runRecord } from './run-record.ts';
-import { keepLockSignal, lockSession, type SessionLock } from './session-lock.ts';
+import { keepLockSignal, lockSession, releaseLock, type SessionLock } from './session-lock.ts';
 import { SessionDriver } from './session-driver.ts';
+import { wasReset } from './reset.ts';
 import { show } from './show.ts';
 import { TaskState, type Outcome, type TaskSnapshot } from './task-state.ts';
 
@@ -120,12 +120,14 @@ class AgentTask {
           argument_count: this.#argumentCount,
           first_run_id: info.firstExecutionRunId,
           look_first: info.runId !== info.firstExecutionRunId,
+          reset: wasReset(),
         }),
       );
       state.turnId = opened.turn_id;
       state.afterTurnId = opened.after_turn_id;
       state.message = opened.post_input ? 'queued' : 'none';
-      state.messageKey = opened.post_input ? `hf_message_${uuid4()}` : '';
+      // The same after a reset: the message may have been posted by the run that was left behind.
+      state.messageKey = opened.post_input ? `hf_message_${info.firstExecutionRunId}` : '';
       return opened;
     } catch (error) {
       if (isCancellation(error)) {
@@ -143,9 +145,7 @@ class AgentTask {
   /** Takes the session's lock (I8). An attached session may be somebody else's: nothing is sent before. */
   #lock(opened: OpenedSession, driver: SessionDriver): void {
     if (opened.how === 'attached') driver.hold();
-    const { workflowId, continuedFromExecutionRunId } = workflowInfo();
-    const continued = continuedFromExecutionRunId !== undefined;
-    const locking = lockSession(opened.session_id, workflowId, continued).then((lock) => {
+    const locking = lockSession(opened.session_id).then((lock) => {
       this.#sessionLock = lock;
       if (lock) driver.release();
       else {
@@ -185,6 +185,8 @@ class AgentTask {
     const state = this.#state;
     state.calls.close();
     if (opened.sweep) await this.#sweep(opened);
+    // Otherwise it ends with this run, whose child it is.
+    if (wasReset()) await releaseLock(opened.session_id, this.#sessionLock);
     const record = runRecord(workflowInfo().workflowId, state, outcome);
     show(state);
     await condition(allHandlersFinished);

@@ -29,6 +29,8 @@ export interface OpenCall {
   post_after: number;
   /** The result was refused for what it is and replaced once. */
   replaced: boolean;
+  /** The run that a person, or the tool's check, allowed after an unknown outcome; 0 while there was none. */
+  again_run: number;
 }
 
 export interface CallBookSnapshot {
@@ -91,6 +93,7 @@ export class CallBook {
       post_failures: 0,
       post_after: 0,
       replaced: false,
+      again_run: 0,
     });
   }
 
@@ -115,6 +118,14 @@ export class CallBook {
     call.unknown_since = null;
     call.note = null;
     return true;
+  }
+
+  /** Lets a call run once more after an unknown outcome: what earlier runs did is answered for. */
+  runAgain(call: OpenCall): void {
+    call.state = 'planned';
+    call.unknown_since = null;
+    call.note = null;
+    call.again_run = call.run_no + 1;
   }
 
   /** Closes a call: its result is confirmed, or nobody wants it any more. */

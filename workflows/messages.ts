@@ -92,13 +92,8 @@ function find(state: TaskState, input: ResolveCallInput): OpenCall | string {
 }
 
 function decide(state: TaskState, call: OpenCall, input: ResolveCallInput): void {
-  if (input.action === 'run_again') {
-    call.state = 'planned';
-    call.unknown_since = null;
-    call.note = null;
-  } else {
-    state.calls.save(call, resultOf(input), Date.now());
-  }
+  if (input.action === 'run_again') state.calls.runAgain(call);
+  else state.calls.save(call, resultOf(input), Date.now());
 }
 
 function resultOf(input: ResolveCallInput): ToolResult {

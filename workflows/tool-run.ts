@@ -10,6 +10,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 
+import { wasReset } from './reset.ts';
 import { hasStarted, TOOL_FAILURE, type ToolActivity } from '../src/protocol/activities.ts';
 import type {
   CheckResult,
@@ -39,6 +40,8 @@ export interface RunRequest {
   planned: PlannedCall;
   plan: RunPlan;
   runNo: number;
+  /** The run that was allowed after an unknown outcome; 0 while there was none. */
+  againRun: number;
   heartbeatTimeoutMs: number;
 }
 
@@ -90,7 +93,7 @@ export async function checkTool(request: RunRequest): Promise<CheckResult> {
 }
 
 function activityArguments(
-  { sessionId, planned, plan, runNo }: RunRequest,
+  { sessionId, planned, plan, runNo, againRun }: RunRequest,
   mode: ToolCallInput['mode'],
 ): [Record<string, unknown> | null, ToolCallInput] {
   return [
@@ -107,6 +110,7 @@ function activityArguments(
       attempts: plan.attempts,
       arguments_digest: planned.arguments_digest,
       arguments_omitted: planned.arguments === undefined,
+      ...(wasReset() ? { former_runs_from: againRun } : {}),
     },
   ];
 }

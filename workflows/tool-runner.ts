@@ -37,6 +37,7 @@ export class ToolRunner {
         planned: call.planned,
         plan,
         runNo: call.run_no,
+        againRun: call.again_run,
         heartbeatTimeoutMs: settings.heartbeat_timeout_ms,
       };
       this.#context.background(this.#run(call, request).finally(() => this.#running--));
@@ -97,10 +98,8 @@ export class ToolRunner {
         this.#context.state.calls.save(call, found.result, Date.now());
         return;
       }
-      if (found.status === 'not_done' && call.run_no < MAX_STARTS && !this.#closing) {
-        call.state = 'planned';
-        return;
-      }
+      if (found.status === 'not_done' && call.run_no < MAX_STARTS && !this.#closing)
+        return this.#context.state.calls.runAgain(call);
     }
     call.state = 'unknown';
     call.note = why;

@@ -31,6 +31,8 @@ export interface OpenSessionInput {
   first_run_id: string;
   /** This run was reset or continued: a session may exist already though this is the first attempt. */
   look_first: boolean;
+  /** This run was made by an operator's reset: what its session was stands in the history that was left behind. */
+  reset: boolean;
 }
 
 export interface OpenedSession {

@@ -74,6 +74,11 @@ export interface ToolCallInput {
   arguments_digest: string;
   /** The arguments were too large for history: read them from the session and check the digest. */
   arguments_omitted: boolean;
+  /**
+   * Only in a run that an operator's reset has made: an execution of this run number or a later one may stand in
+   * the history that was left behind.
+   */
+  former_runs_from?: number;
 }
 
 /** What a tool's own `check` found out about an interrupted execution. */

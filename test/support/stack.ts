@@ -23,7 +23,7 @@ import {
 import type { AgentTaskInput } from '../../src/protocol/task.ts';
 import { connect, unique } from '../client/temporal.ts';
 import { compiled } from './compiled.ts';
-import { holdChild, stopChild } from './leash.ts';
+import { holdChild, signalGroup, stopChild } from './leash.ts';
 import { until } from './until.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
@@ -64,6 +64,11 @@ export class WorkerProcess {
     return this;
   }
 
+  /** Sends a signal to the process and whatever it started. */
+  signal(signal: NodeJS.Signals): void {
+    signalGroup(this.child, signal);
+  }
+
   /** A crash. */
   async kill(): Promise<void> {
     await stopChild(this.child, 'SIGKILL', 5000);
@@ -79,6 +84,19 @@ export class WorkerProcess {
   async crashed(): Promise<void> {
     if (this.alive) await once(this.child, 'exit');
     if (this.child.signalCode !== 'SIGKILL') throw new Error(`the worker did not crash:\n${this.output}`);
+  }
+}
+
+/** Runs a test with a stack of its own. */
+export async function withStack(
+  test: (stack: Stack) => Promise<void>,
+  options?: EmulatorOptions,
+): Promise<void> {
+  const stack = await Stack.start(options);
+  try {
+    await test(stack);
+  } finally {
+    await stack.stop();
   }
 }
 
