@@ -47,7 +47,10 @@ export class Heartbeats {
   }
 
   stop(): void {
-    if (this.#timer) clearInterval(this.#timer);
+    if (!this.#timer) return;
+    clearInterval(this.#timer);
+    // After a stall, the end may come before the timer does.
+    this.#noteStall();
   }
 
   /** Shows progress with the next heartbeats; what is too large or is no JSON is left out. */
@@ -78,6 +81,11 @@ export class Heartbeats {
   }
 
   #beat(): void {
+    this.#noteStall();
+    this.#context.heartbeat(this.details());
+  }
+
+  #noteStall(): void {
     const now = Date.now();
     const gap = now - this.#last;
     this.#last = now;
@@ -90,7 +98,6 @@ export class Heartbeats {
         },
       );
     }
-    this.#context.heartbeat(this.details());
   }
 }
 
