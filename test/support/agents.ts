@@ -96,6 +96,19 @@ export const stubbornOnce = defineTool({
   },
 });
 
+/** Once, and blocks the event loop after its effect: no heartbeat leaves its process meanwhile. */
+export const stall = defineTool({
+  name: 'stall',
+  description: 'Computes for a while.',
+  parameters: z.object({ ms: z.int() }),
+  effect: 'once',
+  execute({ ms }, call) {
+    effect('stall', call);
+    for (const end = Date.now() + ms; Date.now() < end;);
+    return { stalled: ms };
+  },
+});
+
 export const PLANTED = 'sk-planted-secret-0123456789';
 
 export const fails = defineTool({
@@ -142,7 +155,7 @@ export const big = defineTool({
   },
 });
 
-const tools = [note, pay, payChecked, stubborn, stubbornOnce, fails, flaky, big];
+const tools = [note, pay, payChecked, stubborn, stubbornOnce, stall, fails, flaky, big];
 export const tester = defineAgent({ name: 'tester', model: 'test-model', tools });
 
 /** Its answer is JSON by a schema. */

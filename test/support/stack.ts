@@ -28,7 +28,6 @@ import { until } from './until.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const AGENTS = 'test/support/agents.js';
 
 /** A line of the effects file. */
 export interface Effect {
@@ -137,8 +136,8 @@ export class Stack {
     return lines.map((line) => JSON.parse(line) as Effect).filter((effect) => !tool || effect.tool === tool);
   }
 
-  /** Starts a worker process and waits until it polls. */
-  async worker(env: Record<string, string> = {}): Promise<WorkerProcess> {
+  /** Starts a worker process and waits until it polls. `agents` is a file of `test/support`. */
+  async worker(env: Record<string, string> = {}, agents = 'agents'): Promise<WorkerProcess> {
     const code = compiled();
     const child = spawn(
       process.execPath,
@@ -146,7 +145,7 @@ export class Stack {
         join(code, 'src/cli/main.js'),
         'worker',
         '--agents',
-        join(code, AGENTS),
+        join(code, `test/support/${agents}.js`),
         '--task-queue',
         this.taskQueue,
       ],
