@@ -107,6 +107,11 @@ export class Bench {
     await this.api.postEvent(id, event, `answer ${call}`);
   }
 
+  /** Waits until a stream of the session is open. */
+  async listened(id: string): Promise<void> {
+    await until('a stream is open', () => (this.emulator.counters().sessions[id]?.streams_open ?? 0) > 0);
+  }
+
   async cancel(id: string): Promise<void> {
     await this.api.postEvent(id, { type: 'agent.session.input.cancel' }, 'cancel');
   }
