@@ -1,5 +1,6 @@
 /** Loads a module of the user's, in JavaScript or TypeScript, on every Node that Holdfast runs on. */
-import { rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -20,8 +21,8 @@ export async function importModule(path: string): Promise<Record<string, unknown
 }
 
 /**
- * Compiles the module with its relative imports into one file beside it, where its packages resolve, and imports
- * that. Packages stay outside: the module shares this very copy of Holdfast and of everything else.
+ * Compiles the module with its relative imports into one file and imports that. Packages stay outside: the module
+ * shares this very copy of Holdfast and of everything else.
  */
 async function importTypeScript(file: string): Promise<unknown> {
   const { build } = await import('esbuild');
@@ -36,11 +37,25 @@ async function importTypeScript(file: string): Promise<unknown> {
     write: false,
     logLevel: 'silent',
   });
-  const compiled = join(dirname(file), `.${basename(file)}.${process.pid}.mjs`);
+  const folder = placeFor(file);
+  await mkdir(folder, { recursive: true });
+  const compiled = join(folder, `.${basename(file)}.${process.pid}.mjs`);
   await writeFile(compiled, outputFiles[0]?.contents ?? '');
   try {
     return (await import(pathToFileURL(compiled).href)) as unknown;
   } finally {
     await rm(compiled, { force: true });
+  }
+}
+
+/**
+ * A folder from which the module's packages resolve: inside the nearest `node_modules`, where a file that a killed
+ * process leaves behind bothers nobody; beside the module when there is none.
+ */
+function placeFor(file: string): string {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const modules = join(folder, 'node_modules');
+    if (existsSync(modules)) return join(modules, '.holdfast');
+    if (folder === dirname(folder)) return dirname(file);
   }
 }
