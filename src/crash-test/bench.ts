@@ -95,19 +95,24 @@ export class Bench {
     return { temporal, emulator, workers, taskQueue: this.name, nextTask: 1 };
   }
 
-  /** Ends and removes everything that was begun. May be called again, also while it is at it. */
+  /**
+   * Ends and removes everything that was begun. May be called again, also while it is at it. In the middle of a run,
+   * only a process that is about to end calls it.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
+    const isBusy = this.runningTask !== null;
     await this.#endTask();
     await this.#processes.stop();
     // What failed to start is nothing to close.
     const [temporal, emulator] = await Promise.allSettled([this.#temporal, this.#emulator]);
     if (emulator.status === 'fulfilled') await emulator.value?.close();
-    if (temporal.status === 'fulfilled') await temporal.value?.client.connection.close();
+    // In the middle of a run calls are under way, which do not bear that: then the process ends anyway.
+    if (temporal.status === 'fulfilled' && !isBusy) await temporal.value?.client.connection.close();
     await rm(this.#folder, { recursive: true, force: true });
   }
 

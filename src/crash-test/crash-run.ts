@@ -2,6 +2,7 @@
  * One run: a task whose agent makes the given calls, on a worker that kills itself at a point; another worker takes
  * over. What happened is collected from outside: the journal, the snapshots, the counters of the local Agents API.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 
 import {
@@ -96,19 +97,24 @@ export async function playRun(bench: Bench, stage: Stage, plan: RunPlan): Promis
   const counted = stage.emulator.counters();
   const task = await startTask(bench, stage, plan, session);
   const asked = new Set<string>();
-  let end = await follow(task, first, plan.limitMs, asked);
-  stage.emulator.clearFaults();
+  let crashed = false;
   let atCrash = before;
-  const crashed = end.kind === 'worker_died' && first.killed;
-  if (crashed) {
-    // Nobody works now: what is seen here is what the first run left.
-    atCrash = await look();
-    end = await follow(task, await stage.workers.live(), plan.limitMs, asked);
-  } else if (first.alive) {
-    await first.ask('arm', DISARMED);
+  let end: { kind: RunEnd; why: string } | null = null;
+  try {
+    end = await follow(stage, task, first, plan.limitMs, asked);
+    stage.emulator.clearFaults();
+    crashed = end.kind === 'worker_died' && first.killed;
+    if (crashed) {
+      // Nobody works now: what is seen here is what the first run left.
+      atCrash = await look();
+      end = await follow(stage, task, await stage.workers.live(), plan.limitMs, asked);
+    } else if (first.alive) {
+      await first.ask('arm', DISARMED);
+    }
+  } finally {
+    if (end?.kind !== 'completed' && end?.kind !== 'failed') await abandon(stage, task);
+    bench.runningTask = null;
   }
-  if (end.kind === 'not_finished' || end.kind === 'worker_died') await abandon(stage, task);
-  bench.runningTask = null;
   const after = await look();
   return {
     point: plan.point,
@@ -140,13 +146,13 @@ async function startTask(
   };
   const taskId = `${bench.name}-${stage.nextTask++}`;
   const { client } = stage.temporal;
-  bench.runningTask = taskId;
   await client.workflow.start(AGENT_TASK, {
     workflowId: taskId,
     taskQueue: stage.taskQueue,
     args: [input],
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
   });
+  bench.runningTask = taskId;
   return new AgentTasks(client, { taskQueue: stage.taskQueue }).get(taskId);
 }
 
@@ -164,15 +170,19 @@ function script(steps: Step[]): string {
   return `script: ${JSON.stringify(steps)}`;
 }
 
-/** Waits until the task ends, or the worker. A person's part is played here, too. */
+/** Waits until the task ends, or the worker. A person's part is played here, too. Nothing goes on afterwards. */
 async function follow(
+  { temporal }: Stage,
   task: AgentTask,
   worker: Child,
   limitMs: number,
   asked: Set<string>,
 ): Promise<{ kind: RunEnd; why: string }> {
   const stop = new AbortController();
-  const ended = task.result({ signal: stop.signal }).then(
+  const { signal } = stop;
+  // The Temporal client listens once for each call, and never stops.
+  setMaxListeners(0, signal);
+  const ended = task.result({ signal }).then(
     () => ({ kind: 'completed', why: '' }) as const,
     (error: unknown) => {
       if (error instanceof AgentTaskError) return { kind: 'failed', why: error.message } as const;
@@ -180,16 +190,16 @@ async function follow(
     },
   );
   const died = worker.exited.then(() => ({ kind: 'worker_died', why: worker.end }) as const);
-  const late = wait(
-    limitMs,
-    { kind: 'not_finished', why: `no end after ${limitMs / 1000} s` } as const,
-    stop,
-  );
+  const end = { kind: 'not_finished', why: `no end after ${limitMs / 1000} s` } as const;
+  const late = wait(limitMs, end, { signal });
+  // The signal ends calls that a killed worker will never answer.
+  const person = temporal.client.connection.withAbortSignal(signal, () => playPerson(task, asked, signal));
   try {
-    return await Promise.race([ended, died, late, playPerson(task, asked, stop.signal)]);
+    return await Promise.race([ended, died, late, person]);
   } finally {
     stop.abort();
-    for (const left of [ended, late]) left.catch(() => undefined);
+    // A call that is under way when the connection is closed is tried again on the closed one, which throws.
+    await Promise.allSettled([ended, late, person]);
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Agent } from '../tools/define-agent.ts';
 import type { Tool, ToolCall, ToolCheck } from '../tools/define-tool.ts';
 import { renderOutput } from '../tools/render.ts';
-import { ToolError } from '../tools/tool-error.ts';
+import { isToolError } from '../tools/tool-error.ts';
 import type { LoadedAgents } from '../worker/load-agents.ts';
 import type { Journal, JournalEvent, Outcome } from './journal.ts';
 
@@ -96,6 +96,6 @@ function rendered(value: unknown, maxBytes: number): Outcome {
 /** A sentence meant for the model is kept; of every other error the class alone, by default (I11). */
 function failed(error: unknown, tellErrors: boolean): Outcome {
   if (!(error instanceof Error)) return { ok: false, error: 'a thrown value that is no Error' };
-  if (error instanceof ToolError) return { ok: false, error: error.message };
+  if (isToolError(error)) return { ok: false, error: error.message };
   return { ok: false, error: tellErrors ? `${error.name}: ${error.message}` : error.name };
 }

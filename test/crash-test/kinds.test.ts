@@ -17,7 +17,7 @@ describe('holdfast crash-test tells apart', { concurrency: 2 }, () => {
 
   // Observed together, one run's effect would be taken for another's: each looks at an outside of its own.
   const test = (tools: string[], points: string[], ...more: string[]): Promise<Finished> =>
-    world.run([agentsFile('ledger'), '--tool', ...tools, '--point', ...points, '--yes', ...more], {
+    world.runCompiled([agentsFile('ledger'), '--tool', ...tools, '--point', ...points, '--yes', ...more], {
       OUTSIDE_FILE: `${world.folder}/${tools.join('-')}`,
     });
 
@@ -113,7 +113,7 @@ describe('holdfast crash-test tells apart', { concurrency: 2 }, () => {
   it('crashes around the tools, where nothing is executed twice: 0', async () => {
     const points = ['input.posted', 'post.before_return', 'run.continued'];
     const run = await test(['note'], points, '--json', '--arguments', '{"note": {"amount": 3}}');
-    assert.equal(run.code, 0, run.stdout);
+    assert.equal(run.code, 0, run.stdout + run.stderr);
     const [agent] = report(run).agents;
     assert.deepEqual([agent?.name, agent?.tools, agent?.held], ['ledger', ['note'], true]);
     const seen = agent?.points.map(({ point, reached, ran_again }) => ({ point, reached, ran_again }));

@@ -15,6 +15,9 @@ import { agentsFile, report, World } from './command.ts';
 const ledger = agentsFile('ledger');
 const trouble = agentsFile('trouble');
 
+/** A busy machine takes its time. */
+const PATIENCE_MS = 90_000;
+
 let world: World;
 before(() => {
   world = new World();
@@ -99,30 +102,32 @@ describe('holdfast crash-test', () => {
     assert.ok(!(run.stdout + run.stderr).includes('planted'));
   });
 
-  it('starts a Temporal server by itself, and leaves nothing behind when it is killed', async () => {
+  it('starts a Temporal server by itself, and leaves nothing behind when it is killed', async (t) => {
     const env = { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`, TEMPORAL_CLI: temporalCli() };
     const known = world.lines.length;
     const child = world.launch([trouble, '--tool', 'hangs', '--yes'], env);
+    t.after(() => child.kill('SIGKILL'));
     child.stdout?.resume();
     child.stderr?.resume();
-    await until('the tool runs', () => world.lines.slice(known).some((line) => line.startsWith('hangs ')));
+    await until('the tool runs', () => world.lines.slice(known).some(isBegin), PATIENCE_MS);
     // One that describes and observes, one that works, one that waits.
-    await until('all processes are there', () => pidsOf(world.lines.slice(known)).length === 3);
+    await until('all processes are there', () => pidsOf(world.lines.slice(known)).length === 3, PATIENCE_MS);
     const children = childrenOf(child.pid);
     assert.ok(children.some(({ args }) => args.includes('start-dev')));
     const pids = [...pidsOf(world.lines.slice(known)), ...children.map(({ pid }) => pid)];
     assert.ok(pids.every(runs));
     child.kill('SIGKILL');
     await once(child, 'exit');
-    await until('every process is gone', () => !pids.some(runs) && world.left.length === 0);
+    await until('every process is gone', () => !pids.some(runs) && world.left.length === 0, PATIENCE_MS);
   });
 
-  it('ends everything at a Ctrl-C', async () => {
+  it('ends everything at a Ctrl-C', async (t) => {
     const known = world.lines.length;
     const child = world.launch([trouble, '--tool', 'hangs', '--yes']);
+    t.after(() => child.kill('SIGKILL'));
     child.stdout?.resume();
     child.stderr?.resume();
-    await until('the tool runs', () => world.lines.slice(known).some((line) => line.startsWith('hangs ')));
+    await until('the tool runs', () => world.lines.slice(known).some(isBegin), PATIENCE_MS);
     child.kill('SIGINT');
     assert.deepEqual(await once(child, 'exit'), [130, null]);
     assert.ok(!pidsOf(world.lines).some(runs));
@@ -165,6 +170,10 @@ describe('the temporal command', () => {
     assert.equal(findCli({ PATH: path, XDG_CACHE_HOME: cache }), cached);
   });
 });
+
+function isBegin(line: string): boolean {
+  return line.startsWith('hangs ');
+}
 
 function pidsOf(lines: readonly string[]): number[] {
   return lines.filter((line) => line.startsWith('pid ')).map((line) => Number(line.slice(4)));
