@@ -4,7 +4,7 @@ import { notFound } from './api-error.ts';
 import { checkCreateAgentBody, checkUpdateAgentBody } from './body-checks.ts';
 import type { HttpCall, Reply } from './http-call.ts';
 import type { World } from './live-session.ts';
-import { page } from './paging.ts';
+import { page, queryRules } from './paging.ts';
 import { seconds } from './views.ts';
 import { isObject, type Agent, type RawObject } from './wire.ts';
 
@@ -35,13 +35,12 @@ export class SavedAgents {
 
   list(call: HttpCall): Reply {
     const { store, faults } = this.world;
-    const strict = faults.take('strict_query', call.occasion) !== undefined;
     const body = page(
       [...store.agents.values()],
       (agent) => agent.id,
       (agent) => agent,
       'sessions',
-      { query: call.query, strict },
+      { query: call.query, rules: queryRules(faults, call.occasion) },
     );
     return { kind: 'json', status: 200, body };
   }

@@ -52,13 +52,15 @@ export class EventStream implements Listener {
     this.pings = setInterval(() => this.ping(), session.world.settings.pingMs);
     this.pings.unref();
     response.on('close', () => this.leave());
-    session.listeners.add(this);
+    const late = this.take('late_subscription');
+    if (late === undefined) session.listeners.add(this);
+    else setTimeout(() => this.open && session.listeners.add(this), late.ms).unref();
     session.record.counters.streams_opened += 1;
     session.save();
     this.greet();
   }
 
-  deliver(event: EventBody): void {
+  deliver(event: EventBody, id?: string): void {
     if (!this.open || this.silent) return;
     if (this.noDeltas && event.type.endsWith('.delta')) return;
     if (this.struck('drop_events', event) !== undefined) return;
@@ -69,7 +71,7 @@ export class EventStream implements Listener {
       this.frame(asEvent({ type: 'agent.session.local_unknown', session_id: this.session.id, ...odd.event }));
     }
     const patch = this.struck('patch_event', event);
-    this.frameChecked(patch === undefined ? event : (merge(event, patch.patch) as EventBody));
+    this.frameChecked(patch === undefined ? event : (merge(event, patch.patch) as EventBody), id);
     this.sent += 1;
     if (this.cut?.after_type === event.type || this.isDue()) this.cutHere();
     else this.endIfOver(event);
@@ -88,18 +90,20 @@ export class EventStream implements Listener {
       const session = this.session.view();
       this.deliver({ type: `agent.session.${session.status}`, session });
     }
-    if (this.take('reemit_on_reconnect') === undefined) return;
+    const again = this.take('reemit_on_reconnect');
+    if (again === undefined) return;
     const { record } = this.session;
     const turn = activeTurn(record);
     for (const item of record.items) {
       if (item.turn_id !== turn?.turn.id) continue;
-      this.deliver({
+      const body: EventBody = {
         type: 'agent.session.turn.item.added',
         session_id: record.id,
         turn_id: item.turn_id,
         output_index: item.output_index,
         item: item.item,
-      });
+      };
+      this.deliver(body, again.same_id === true ? this.session.shownAs.get(item.key) : undefined);
     }
   }
 
@@ -111,7 +115,7 @@ export class EventStream implements Listener {
   }
 
   /** Frame faults strike before the frame; a duplicate follows it. */
-  private frameChecked(event: EventBody): void {
+  private frameChecked(event: EventBody, own?: string): void {
     const bad = this.struck('malformed_frame', event);
     if (bad !== undefined) {
       this.write(
@@ -119,7 +123,7 @@ export class EventStream implements Listener {
       );
       return;
     }
-    const id = newId('evt');
+    const id = own ?? newId('evt');
     this.frame(event, id);
     const twice = this.struck('duplicate_events', event);
     if (twice !== undefined) this.frame(event, twice.new_id === true ? newId('evt') : id);

@@ -31,6 +31,9 @@ interface Common {
   after?: number;
 }
 
+/** Why a result comes for a settled call: the same again, another one, or its turn has ended without one. */
+export type SettledCase = 'repeat' | 'other' | 'dropped';
+
 type Shapes =
   // one strike = one request
   | { kind: 'delay'; ms: number; when?: 'before' | 'after' }
@@ -39,16 +42,40 @@ type Shapes =
   | { kind: 'status'; status: number; body?: unknown; headers?: Record<string, string> }
   | { kind: 'patch_answer'; patch: RawObject }
   | { kind: 'no_content_status' }
+  | { kind: 'success_status'; status: number }
+  | {
+      kind: 'error_as';
+      status: number;
+      as_status?: number;
+      type?: string;
+      code?: string | null;
+      headers?: Record<string, string>;
+    }
   | { kind: 'not_found_code' }
-  | { kind: 'strict_query' }
+  | { kind: 'beta_ignored' }
+  | { kind: 'strict_query'; limits?: boolean; keys?: boolean }
+  | { kind: 'lenient_limit' }
   | { kind: 'stale_session'; back?: number; for_ms?: number }
+  | { kind: 'session_lag'; ms: number }
+  | { kind: 'turn_lag'; ms: number }
   | { kind: 'hide_in_progress_items' }
   | { kind: 'list_lag'; ms: number }
+  | { kind: 'unfiltered_list_lag'; ms: number }
   | { kind: 'create_key_honoured' }
+  | {
+      kind: 'key_handling';
+      same_body?: 'repeat' | 'apply';
+      other_body?: 'refuse' | 'repeat' | 'apply';
+      status?: number;
+      code?: string;
+    }
+  | { kind: 'atomic_batch' }
+  | { kind: 'delete_once' }
   | { kind: 'result_limit'; bytes: number }
-  | { kind: 'refuse_when_settled' }
+  | { kind: 'refuse_when_settled'; of?: SettledCase; status?: number }
   | { kind: 'reemit_result_item' }
   | { kind: 'steering_refused' }
+  | { kind: 'steering_queued' }
   | { kind: 'lost_message' }
   | { kind: 'cancel_lag'; ms: number }
   // one strike = one call
@@ -57,6 +84,7 @@ type Shapes =
   | { kind: 'late_registration'; ms: number }
   | { kind: 'arguments_as'; as: 'string' | 'object' }
   | { kind: 'calls_one_by_one'; gap_ms?: number }
+  | { kind: 'async_calls_run_on' }
   // one strike = one turn
   | { kind: 'out_of_order_start' }
   | { kind: 'keep_turn_error' }
@@ -73,8 +101,9 @@ type Shapes =
       mode?: 'eof' | 'reset' | 'half_frame';
     }
   | { kind: 'silent_stream' }
+  | { kind: 'late_subscription'; ms: number }
   | { kind: 'suppress_deltas' }
-  | { kind: 'reemit_on_reconnect' }
+  | { kind: 'reemit_on_reconnect'; same_id?: boolean }
   | { kind: 'initial_status_event' }
   | {
       kind: 'odd_bytes';
@@ -121,22 +150,43 @@ export const FAULT_KINDS: Readonly<Record<FaultKind, KindRow>> = {
   status: row(REQUEST, { status: 'count', body: 'any', headers: 'object' }, ['status']),
   patch_answer: row(REQUEST, { patch: 'object' }, ['patch']),
   no_content_status: row(REQUEST),
+  success_status: row(REQUEST, { status: 'count' }, ['status']),
+  error_as: row(
+    REQUEST,
+    { status: 'count', as_status: 'count', type: 'string', code: 'any', headers: 'object' },
+    ['status'],
+  ),
   not_found_code: row(REQUEST),
-  strict_query: row(STREAM),
+  beta_ignored: row(REQUEST),
+  strict_query: row(STREAM, { limits: 'boolean', keys: 'boolean' }),
+  lenient_limit: row(STREAM),
   stale_session: row([], { back: 'count', for_ms: 'count' }),
+  session_lag: row([], { ms: 'count' }, ['ms']),
+  turn_lag: row([], { ms: 'count' }, ['ms']),
   hide_in_progress_items: row(STREAM),
   list_lag: row([], { ms: 'count' }, ['ms']),
+  unfiltered_list_lag: row([], { ms: 'count' }, ['ms']),
   create_key_honoured: row([]),
+  key_handling: row([], {
+    same_body: ['repeat', 'apply'],
+    other_body: ['refuse', 'repeat', 'apply'],
+    status: 'count',
+    code: 'string',
+  }),
+  atomic_batch: row([]),
+  delete_once: row([]),
   result_limit: row(CALLING, { bytes: 'count' }, ['bytes']),
-  refuse_when_settled: row(CALLING),
+  refuse_when_settled: row(CALLING, { of: ['repeat', 'other', 'dropped'], status: 'count' }),
   reemit_result_item: row(CALLING),
   steering_refused: row([]),
+  steering_queued: row([]),
   lost_message: row([]),
   cancel_lag: row([], { ms: 'count' }, ['ms']),
   early_result: row(CALLING, { refusals: 'count' }),
   late_registration: row(['tool'], { ms: 'count' }, ['ms']),
   arguments_as: row(['tool'], { as: ['string', 'object'] }, ['as']),
   calls_one_by_one: row(['tool'], { gap_ms: 'count' }),
+  async_calls_run_on: row(['tool']),
   out_of_order_start: row([]),
   keep_turn_error: row([]),
   unknown_item: row([], { item: 'object' }),
@@ -149,8 +199,9 @@ export const FAULT_KINDS: Readonly<Record<FaultKind, KindRow>> = {
     mode: ['eof', 'reset', 'half_frame'],
   }),
   silent_stream: row(STREAM),
+  late_subscription: row(STREAM, { ms: 'count' }, ['ms']),
   suppress_deltas: row(STREAM),
-  reemit_on_reconnect: row(STREAM),
+  reemit_on_reconnect: row(STREAM, { same_id: 'boolean' }),
   initial_status_event: row(STREAM),
   odd_bytes: row(STREAM, {
     chunk_bytes: 'count',

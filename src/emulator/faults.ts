@@ -65,10 +65,15 @@ export class Faults {
     return this.armed.map(statusOf);
   }
 
-  /** The fault of this kind that strikes on this occasion, if one does; it is counted as struck. */
-  take<K extends FaultKind>(kind: K, occasion: Occasion): FaultOf<K> | undefined {
+  /** The fault of this kind that strikes on this occasion (and `fits`), if one does; it is counted as struck. */
+  take<K extends FaultKind>(
+    kind: K,
+    occasion: Occasion,
+    fits: (spec: FaultOf<K>) => boolean = () => true,
+  ): FaultOf<K> | undefined {
     for (const fault of this.armed) {
       if (fault.spec.kind !== kind || !applies(fault.spec, occasion)) continue;
+      if (!fits(fault.spec as FaultOf<K>)) continue;
       const times = fault.spec.times ?? 1;
       if (times !== 0 && fault.struck >= times) continue;
       if (fault.passed < (fault.spec.after ?? 0)) {
@@ -99,16 +104,18 @@ function applies(spec: FaultSpec, occasion: Occasion): boolean {
   if (match === undefined) return true;
   return (
     (match.method === undefined || match.method.toUpperCase() === occasion.method) &&
-    (match.path === undefined || fits(match.path, occasion.route) || fits(match.path, occasion.path)) &&
+    (match.path === undefined ||
+      globFits(match.path, occasion.route) ||
+      globFits(match.path, occasion.path)) &&
     (match.input_type === undefined || (occasion.input_types ?? []).includes(match.input_type)) &&
-    (match.event_type === undefined || fits(match.event_type, occasion.event_type)) &&
+    (match.event_type === undefined || globFits(match.event_type, occasion.event_type)) &&
     (match.tool === undefined || (occasion.tools ?? []).includes(match.tool)) &&
     (match.call_id === undefined || match.call_id === occasion.call_id)
   );
 }
 
 /** Glob comparison with `*` only. */
-function fits(pattern: string, value: string | undefined): boolean {
+function globFits(pattern: string, value: string | undefined): boolean {
   if (value === undefined) return false;
   const source = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${source.join('.*')}$`).test(value);
@@ -142,7 +149,7 @@ function isCount(value: unknown): boolean {
 }
 
 /** Checks one fault against the table of kinds. Throws an Error that names the bad part. */
-function checkFault(value: unknown): FaultSpec {
+export function checkFault(value: unknown): FaultSpec {
   if (!isObject(value)) throw new Error('a fault must be a JSON object');
   const kind = value['kind'];
   if (typeof kind !== 'string' || !Object.hasOwn(FAULT_KINDS, kind)) {

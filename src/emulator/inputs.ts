@@ -18,21 +18,25 @@ type GivenResult = Parameters<typeof callOutputItem>[2];
 /** `applied`: something changed (or, for a cancel on an idle session, nothing had to). */
 export type Effect = 'applied' | 'repeat';
 
-/** Carries out one input event. Throws the `ApiError` that refuses it; then nothing has changed. */
-export function applyInput(session: LiveSession, input: AgentSessionInputParam): Effect {
+/** Carries out an input event that was admitted, at once or after others of its batch were admitted. */
+type Apply = () => Effect;
+
+/** Checks one input event; what it answers carries it out. Throws the `ApiError` that refuses it: nothing has changed. */
+export function admit(session: LiveSession, input: AgentSessionInputParam): Apply {
   switch (input.type) {
     case 'agent.session.input.message':
-      return applyMessage(session, input);
+      checkMessage(session);
+      return () => applyMessage(session, input);
     case 'agent.session.input.cancel':
-      return applyCancel(session);
+      return () => applyCancel(session);
     case 'agent.session.input.tool_result':
-      return applyResult(session, input);
+      return admitResult(session, input);
     default:
-      return applyApproval(session, input);
+      return admitApproval(session, input);
   }
 }
 
-function applyMessage(session: LiveSession, message: Input<'agent.session.input.message'>): Effect {
+function checkMessage(session: LiveSession): void {
   const { record, world } = session;
   const turn = activeTurn(record);
   if (record.status === 'failed') throw conflict('the session has failed', undefined, 'session_failed');
@@ -49,11 +53,16 @@ function applyMessage(session: LiveSession, message: Input<'agent.session.input.
       });
     }
   }
+}
+
+function applyMessage(session: LiveSession, message: Input<'agent.session.input.message'>): Effect {
+  const { record } = session;
+  const turn = activeTurn(record);
   record.counters.messages_accepted += 1;
   if (session.take('lost_message')) {
     session.commit();
   } else if (turn !== undefined) {
-    record.queue.push({ input: message.input });
+    record.queue.push({ input: message.input, waits: session.take('steering_queued') !== undefined });
     session.commit();
   } else {
     session.commit(beginTurn(session, { input: message.input }));
@@ -86,7 +95,7 @@ function applyCancel(session: LiveSession): Effect {
 }
 
 /** The matrix of agents-api.md 5.4. */
-function applyResult(session: LiveSession, result: ToolResult): Effect {
+function admitResult(session: LiveSession, result: ToolResult): Apply {
   const { record, world } = session;
   const { call_id: callId, turn_id: turnId } = result;
   const call = findCall(record, turnId, callId);
@@ -124,8 +133,10 @@ function applyResult(session: LiveSession, result: ToolResult): Effect {
       ),
     );
   }
-  acceptResult(session, call, value, answer);
-  return 'applied';
+  return () => {
+    acceptResult(session, call, value, answer);
+    return 'applied';
+  };
 }
 
 /** A call whose item went out before its registration is unknown to the service, not to the client. */
@@ -138,22 +149,27 @@ function settled(
   call: CallRecord,
   answer: string,
   refuse: (error: ApiError) => never,
-): Effect {
+): Apply {
   const { record } = session;
   const occasion = { tools: [call.name], call_id: call.call_id };
-  if (session.take('refuse_when_settled', occasion)) return refuse(unknownCall(call.call_id));
-  if (call.state === 'dropped') {
+  const which = call.state === 'dropped' ? 'dropped' : call.answer === answer ? 'repeat' : 'other';
+  const fault = session.take('refuse_when_settled', occasion, ({ of }) => of === undefined || of === which);
+  if (fault?.status === 409) return refuse(conflict(`Tool call ${call.call_id} is not pending any more`));
+  if (fault !== undefined) return refuse(unknownCall(call.call_id));
+  if (which === 'dropped') {
     return refuse(conflict(`Tool call ${call.call_id} is no longer pending: its turn has ended`));
   }
-  if (call.answer !== answer) {
+  if (which === 'other') {
     return refuse(
       conflict(`Tool call ${call.call_id} was already answered with a different result`, 'second_result'),
     );
   }
-  record.counters.results_repeated += 1;
-  const again = session.take('reemit_result_item', occasion) ? outputItemOf(session, call) : [];
-  session.commit(again);
-  return 'repeat';
+  return () => {
+    record.counters.results_repeated += 1;
+    const again = session.take('reemit_result_item', occasion) ? outputItemOf(session, call) : [];
+    session.commit(again);
+    return 'repeat';
+  };
 }
 
 function outputItemOf(session: LiveSession, call: CallRecord): EventBody[] {
@@ -196,7 +212,7 @@ function removeAction(session: LiveSession, turn: TurnRecord | undefined, id: st
 }
 
 /** An answer to an approval that is not pending is a 400 (no source states the exact words). */
-function applyApproval(session: LiveSession, input: Approval): Effect {
+function admitApproval(session: LiveSession, input: Approval): Apply {
   const { record } = session;
   const action = record.required_actions.find(
     (one) => 'request_id' in one && one.request_id === input.request_id,
@@ -213,6 +229,11 @@ function applyApproval(session: LiveSession, input: Approval): Effect {
     );
   }
   checkSignIn(action.request, input.response);
+  return () => applyApproval(session, call, input);
+}
+
+function applyApproval(session: LiveSession, call: CallRecord, input: Approval): Effect {
+  const { record } = session;
   const decision = 'decision' in input.response ? input.response.decision : input.response.action;
   call.state = 'answered';
   call.answer = decision;

@@ -3,6 +3,7 @@
  * synchronous `commit` (mutate, then save, then publish, then wake), so changes of a session are
  * serialised by construction and no event ever tells of an unsaved change.
  */
+import { newId } from './canonical.ts';
 import type { Faults, Occasion } from './faults.ts';
 import type { FaultKind, FaultOf } from './fault-kinds.ts';
 import type { CallRecord, SessionRecord, TurnRecord } from './records.ts';
@@ -39,14 +40,15 @@ export interface World {
 }
 
 export interface Listener {
-  deliver(event: EventBody): void;
+  /** `id` is the event's own; without one the listener makes it up. */
+  deliver(event: EventBody, id?: string): void;
   end(): void;
 }
 
 /** Thrown inside a runner whose turn was ended by someone else, or whose emulator closes. */
 export class Stopped extends Error {}
 
-/** Older snapshots kept for the fault `stale_session`. */
+/** Older snapshots kept for the faults `stale_session` and `session_lag`. */
 const KEPT_SNAPSHOTS = 32;
 /** Node's timers overflow to 1 ms above this. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -56,7 +58,9 @@ export class LiveSession {
   readonly world: World;
   readonly listeners = new Set<Listener>();
   /** Snapshots at each change of state, newest last. Not saved: a restarted emulator has no stale views. */
-  readonly snapshots: AgentSession[] = [];
+  readonly snapshots: { at: number; view: AgentSession }[] = [];
+  /** Id of the event that showed an item first, for the fault `reemit_on_reconnect`; not saved. */
+  readonly shownAs = new Map<string, string>();
   runner: AbortController | null = null;
   private readonly sleepers = new Set<() => void>();
   private readonly early = new Map<CallRecord, number>();
@@ -77,14 +81,25 @@ export class LiveSession {
     return sessionView(this.record, Date.now(), this.world.settings.usageDelayMs);
   }
 
-  /** An older snapshot while the fault `stale_session` lasts. */
+  /** An older snapshot under the faults `stale_session` and `session_lag`. */
   staleView(): AgentSession | undefined {
+    const lag = this.take('session_lag');
+    if (lag !== undefined) return this.viewOf(Date.now() - lag.ms);
     if (this.stale !== undefined && Date.now() < this.stale.until) return this.stale.view;
     const fault = this.take('stale_session');
     if (fault === undefined) return undefined;
-    const view = this.snapshots[Math.max(0, this.snapshots.length - 1 - (fault.back ?? 1))];
+    const view = this.snapshots[Math.max(0, this.snapshots.length - 1 - (fault.back ?? 1))]?.view;
     if (view !== undefined) this.stale = { until: Date.now() + (fault.for_ms ?? 0), view };
     return view;
+  }
+
+  /** The state of a past moment; undefined when it is the present one. */
+  private viewOf(ms: number): AgentSession | undefined {
+    const index = Math.max(
+      0,
+      this.snapshots.findLastIndex(({ at }) => at <= ms),
+    );
+    return index === this.snapshots.length - 1 ? undefined : this.snapshots[index]?.view;
   }
 
   /** Saves the change that was made to the record, then tells the listeners. */
@@ -100,9 +115,17 @@ export class LiveSession {
     for (const wake of this.sleepers) wake();
   }
 
-  /** Events reach only those who listen now; nothing is kept for later (agents-api.md 3.1). */
+  /**
+   * Events reach only those who listen now; nothing is kept for later (agents-api.md 3.1). An event has one id,
+   * on whatever stream it is seen.
+   */
   publish(event: EventBody): void {
-    for (const listener of this.listeners) listener.deliver(event);
+    const id = newId('evt');
+    if (event.type === 'agent.session.turn.item.added') {
+      const key = event.item.id;
+      if (key !== null && !this.shownAs.has(key)) this.shownAs.set(key, id);
+    }
+    for (const listener of this.listeners) listener.deliver(event, id);
   }
 
   endStreams(): void {
@@ -116,8 +139,12 @@ export class LiveSession {
     this.commit(events);
   }
 
-  take<K extends FaultKind>(kind: K, occasion: Occasion = {}): FaultOf<K> | undefined {
-    return this.world.faults.take(kind, { ...occasion, session_id: this.id });
+  take<K extends FaultKind>(
+    kind: K,
+    occasion: Occasion = {},
+    fits?: (spec: FaultOf<K>) => boolean,
+  ): FaultOf<K> | undefined {
+    return this.world.faults.take(kind, { ...occasion, session_id: this.id }, fits);
   }
 
   /** Whether a result for this call is still refused as too early (fault `early_result`). */
@@ -168,7 +195,7 @@ export class LiveSession {
     const mark = stateMark(this.record);
     if (mark === this.mark) return;
     this.mark = mark;
-    this.snapshots.push(this.view());
+    this.snapshots.push({ at: Date.now(), view: this.view() });
     if (this.snapshots.length > KEPT_SNAPSHOTS) this.snapshots.shift();
   }
 }

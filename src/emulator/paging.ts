@@ -1,13 +1,20 @@
 /** List envelopes and cursors (agents-api.md 1.4). */
 import { badRequest, notFound, type ApiError } from './api-error.ts';
+import type { Faults, Occasion } from './faults.ts';
 
 /** The lists differ in how they treat a bad limit and a bad cursor, as observed on the service. */
 export type ListKind = 'sessions' | 'items' | 'turns' | 'subagents';
 
+/** `limits`: how a limit out of range is treated; absent, as the list does by itself. */
+export interface QueryRules {
+  limits?: 'refused' | 'clamped';
+  keys: 'refused' | 'ignored';
+}
+
 export interface ListQuery {
   query: URLSearchParams;
-  /** Fault `strict_query`: limits out of range and unknown keys are refused everywhere. */
-  strict: boolean;
+  /** Faults `strict_query` and `lenient_limit`: other treatment of limits out of range and of unknown keys. */
+  rules: QueryRules;
   /** Query keys that this list knows besides the common ones. */
   extra?: (key: string) => boolean;
 }
@@ -18,6 +25,17 @@ export interface ListPage {
   first_id: string | null;
   last_id: string | null;
   has_more: boolean;
+}
+
+/** The rules of one request, from the faults that strike on it. */
+export function queryRules(faults: Faults, occasion: Occasion): QueryRules {
+  const strict = faults.take('strict_query', occasion);
+  const lenient = faults.take('lenient_limit', occasion) !== undefined;
+  const refused = strict !== undefined && strict.limits !== false;
+  return {
+    ...(refused ? { limits: 'refused' as const } : lenient ? { limits: 'clamped' as const } : {}),
+    keys: strict !== undefined && strict.keys !== false ? 'refused' : 'ignored',
+  };
 }
 
 const COMMON_KEYS = ['after', 'limit', 'order'];
@@ -51,7 +69,7 @@ export function page<T>(
   };
 }
 
-function readLimit({ query, strict }: ListQuery, kind: ListKind): number {
+function readLimit({ query, rules }: ListQuery, kind: ListKind): number {
   const raw = query.get('limit');
   if (raw === null) return 20;
   if (!/^-?\d+$/.test(raw)) {
@@ -59,14 +77,15 @@ function readLimit({ query, strict }: ListQuery, kind: ListKind): number {
   }
   const limit = Number(raw);
   if (limit >= 1 && limit <= 100) return limit;
-  if (strict || kind === 'turns' || kind === 'subagents') {
+  const own = kind === 'turns' || kind === 'subagents' ? 'refused' : 'clamped';
+  if ((rules.limits ?? own) === 'refused') {
     throw badRequest('limit must be between 1 and 100', 'limit');
   }
   return Math.min(100, Math.max(1, limit));
 }
 
-function refuseUnknown({ query, strict, extra }: ListQuery): void {
-  if (!strict) return;
+function refuseUnknown({ query, rules, extra }: ListQuery): void {
+  if (rules.keys === 'ignored') return;
   for (const key of query.keys()) {
     if (COMMON_KEYS.includes(key) || extra?.(key) === true) continue;
     throw badRequest(`Unknown parameter: '${key}'.`, key);

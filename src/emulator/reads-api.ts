@@ -3,10 +3,11 @@ import { notFound } from './api-error.ts';
 import type { HttpCall, Reply } from './http-call.ts';
 import { statusOf } from './items.ts';
 import type { LiveSession } from './live-session.ts';
-import { page, type ListKind } from './paging.ts';
+import { page, queryRules, type ListKind } from './paging.ts';
 import type { ItemRecord, SubagentRecord, TurnRecord } from './records.ts';
 import type { Sessions } from './sessions-api.ts';
 import { turnView } from './views.ts';
+import type { Turn } from './wire.ts';
 
 export class Reads {
   private readonly sessions: Sessions;
@@ -103,20 +104,26 @@ function findTurn(turns: readonly TurnRecord[], call: HttpCall): TurnRecord {
 }
 
 function showTurn(session: LiveSession, turn: TurnRecord): Reply {
-  const body = turnView(turn, Date.now(), session.world.settings.usageDelayMs);
-  return { kind: 'json', status: 200, body };
+  return { kind: 'json', status: 200, body: readTurn(session, turn, session.take('turn_lag')?.ms ?? 0) };
+}
+
+/** A turn as a read shows it; under the fault `turn_lag` its end is seen later. */
+function readTurn(session: LiveSession, turn: TurnRecord, lagMs: number): Turn {
+  const now = Date.now();
+  const view = turnView(turn, now, session.world.settings.usageDelayMs);
+  if (turn.ended_ms === null || now >= turn.ended_ms + lagMs) return view;
+  return { ...view, status: 'in_progress', completed_at: null, error: null, usage: null };
 }
 
 function listTurns(session: LiveSession, call: HttpCall, turns: readonly TurnRecord[]): Reply {
-  const delay = session.world.settings.usageDelayMs;
-  const now = Date.now();
+  const lag = session.take('turn_lag')?.ms ?? 0;
   return answerList(
     session,
     call,
     'turns',
     turns,
     (row) => row.turn.id,
-    (row) => turnView(row, now, delay),
+    (row) => readTurn(session, row, lag),
   );
 }
 
@@ -143,6 +150,6 @@ function answerList<T>(
   key: (row: T) => string,
   show: (row: T) => unknown,
 ): Reply {
-  const strict = session.take('strict_query', call.occasion) !== undefined;
-  return { kind: 'json', status: 200, body: page(rows, key, show, kind, { query: call.query, strict }) };
+  const rules = queryRules(session.world.faults, call.occasion);
+  return { kind: 'json', status: 200, body: page(rows, key, show, kind, { query: call.query, rules }) };
 }

@@ -86,6 +86,8 @@ export interface SubagentRecord {
 
 export interface QueuedMessage {
   input: AgentSessionInputMessageParam[];
+  /** It begins the next turn instead of joining this one (fault `steering_queued`). */
+  waits?: boolean;
 }
 
 /** Counted per session and over all of them. */

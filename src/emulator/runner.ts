@@ -59,8 +59,10 @@ async function play(session: LiveSession, turn: TurnRecord, signal: AbortSignal)
 /** Messages that came meanwhile join the turn at the boundary between two steps (agents-api.md 7). */
 function steer(session: LiveSession, turn: TurnRecord): boolean {
   const { queue } = session.record;
-  if (queue.length === 0) return false;
-  const events = queue.splice(0).flatMap((message) => {
+  const joining = queue.filter(({ waits }) => waits !== true);
+  if (joining.length === 0) return false;
+  session.record.queue = queue.filter(({ waits }) => waits === true);
+  const events = joining.flatMap((message) => {
     turn.messages.push(textOf(message));
     return addUserItems(session, turn, message);
   });

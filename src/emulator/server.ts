@@ -128,7 +128,7 @@ export class ApiServer {
 
   private authenticate(call: HttpCall): void {
     const beta = (call.header('openai-beta') ?? '').split(',').map((part) => part.trim());
-    if (!beta.includes('agents=v1')) {
+    if (!beta.includes('agents=v1') && this.world.faults.take('beta_ignored', call.occasion) === undefined) {
       throw new ApiError(400, "This API is in beta: send the header 'OpenAI-Beta: agents=v1'.", {
         type: 'invalid_request_error',
         code: 'invalid_beta',
@@ -196,16 +196,25 @@ export class ApiServer {
 
   private send(call: HttpCall, reply: Extract<Reply, { kind: 'json' }>, response: ServerResponse): void {
     const { faults } = this.world;
-    let { status, body } = reply;
+    let { status, body, headers } = reply;
     if (status < 300) {
       const patch = faults.take('patch_answer', call.occasion);
       if (patch !== undefined) body = merge(body, patch.patch);
       if (faults.take('no_content_status', call.occasion)) status = status === 202 ? 204 : 200;
+      status = faults.take('success_status', call.occasion)?.status ?? status;
     }
     if (status === 404 && faults.take('not_found_code', call.occasion)) {
       body = merge(body, { error: { code: 'not_found', type: 'not_found' } });
     }
-    sendJson(response, status, body, reply.headers);
+    const shape = faults.take('error_as', call.occasion, (fault) => fault.status === status);
+    if (shape !== undefined) {
+      const { type, code } = shape;
+      const error = { ...(type === undefined ? {} : { type }), ...(code === undefined ? {} : { code }) };
+      body = merge(body, { error });
+      headers = { ...headers, ...shape.headers };
+      status = shape.as_status ?? status;
+    }
+    sendJson(response, status, body, headers);
   }
 }
 

@@ -4,9 +4,9 @@ import { ApiError, badRequest, conflict, notFound } from './api-error.ts';
 import { checkCreateBody, checkEventsBody, checkUpdateBody } from './body-checks.ts';
 import { digest, newId } from './canonical.ts';
 import type { HttpCall, Reply } from './http-call.ts';
-import { applyInput, type Effect } from './inputs.ts';
+import { admit, type Effect } from './inputs.ts';
 import { LiveSession, type World } from './live-session.ts';
-import { page } from './paging.ts';
+import { page, queryRules } from './paging.ts';
 import { activeTurn, emptyCounters, type QueuedMessage, type SessionRecord } from './records.ts';
 import { startRunner, stopRunner } from './runner.ts';
 import { liftBudget } from './steps.ts';
@@ -125,7 +125,8 @@ export class Sessions {
     const wanted = [...call.query].filter(([key]) => key.startsWith('metadata['));
     const pairs = wanted.map(([key, value]) => [key.slice('metadata['.length, -1), value] as const);
     const agentId = call.query.get('agent_id');
-    const lag = pairs.length === 0 ? undefined : this.world.faults.take('list_lag', call.occasion);
+    const kind = pairs.length === 0 ? 'unfiltered_list_lag' : 'list_lag';
+    const lag = this.world.faults.take(kind, call.occasion);
     const visible = Date.now() - (lag?.ms ?? 0);
     const rows = this.all()
       .filter(({ record }) => !record.deleted)
@@ -140,7 +141,7 @@ export class Sessions {
       'sessions',
       {
         query: call.query,
-        strict: this.world.faults.take('strict_query', call.occasion) !== undefined,
+        rules: queryRules(this.world.faults, call.occasion),
         extra: (key) => key === 'agent_id' || key.startsWith('metadata['),
       },
     );
@@ -153,6 +154,7 @@ export class Sessions {
     const session = this.live.get(id);
     if (session === undefined) throw notFound(id);
     const { record } = session;
+    if (record.deleted && session.take('delete_once')) throw notFound(id);
     if (!record.deleted) {
       if (activeTurn(record) !== undefined || record.required_actions.length > 0) {
         throw conflict('session must be durably idle or failed without required actions before deletion');
@@ -187,7 +189,10 @@ export class Sessions {
     return { kind: 'stream', status: 200, session, obfuscation, endAtIdle: false, start };
   }
 
-  /** Events of a batch are applied in order; what was applied before a refusal stays (Q5: undocumented). */
+  /**
+   * Events of a batch are applied in order; what was applied before a refusal stays (Q5: undocumented), except
+   * under the fault `atomic_batch`.
+   */
   post(call: HttpCall): Reply {
     const session = this.find(call);
     const body = call.json();
@@ -195,25 +200,18 @@ export class Sessions {
     const events = (body as { events: AgentSessionInputParam[] }).events;
     const key = idempotencyKey(call);
     const { record } = session;
-    if (key !== undefined) {
-      const known = record.keys[key];
-      const mark = digest(body);
-      if (known === mark) {
-        countRepeat(session, events);
-        return { kind: 'json', status: 202, effect: 'repeat' };
-      }
-      if (known !== undefined) {
-        throw conflict(
-          'The idempotency key was used before with a different body.',
-          'idempotency_conflict',
-          'idempotency_conflict',
-        );
-      }
-      // Saved in the same commit as the effect, taken back if the input is refused.
-      record.keys[key] = mark;
+    const known = key === undefined ? undefined : record.keys[key];
+    const mark = digest(body);
+    if (known !== undefined && isRepeat(session, known === mark)) {
+      countRepeat(session, events);
+      return { kind: 'json', status: 202, effect: 'repeat' };
     }
+    // Saved in the same commit as the effect, taken back if the input is refused.
+    if (key !== undefined) record.keys[key] = mark;
     try {
-      const effects = events.map((event): Effect => applyInput(session, event));
+      if (events.length > 1 && session.take('atomic_batch'))
+        for (const event of events) admit(session, event);
+      const effects = events.map((event): Effect => admit(session, event)());
       const repeat = effects.length > 0 && effects.every((effect) => effect === 'repeat');
       return { kind: 'json', status: 202, effect: repeat ? 'repeat' : 'applied' };
     } catch (error) {
@@ -292,6 +290,22 @@ function idempotencyKey(call: HttpCall): string | undefined {
     throw badRequest('The Idempotency-Key must have 1 to 256 characters.', 'Idempotency-Key');
   }
   return key;
+}
+
+/**
+ * What a key that was used before means for this request: true, it is a repeat without effect; false, it is taken
+ * as new. Throws the 409 for another body (agents-api.md 5.6, 12).
+ */
+function isRepeat(session: LiveSession, sameBody: boolean): boolean {
+  const fault = session.take('key_handling');
+  const way = sameBody ? (fault?.same_body ?? 'repeat') : (fault?.other_body ?? 'refuse');
+  if (way !== 'refuse') return way === 'repeat';
+  const code = fault?.code ?? 'idempotency_conflict';
+  throw new ApiError(fault?.status ?? 409, 'The idempotency key was used before with a different body.', {
+    type: code,
+    code,
+    violation: 'idempotency_conflict',
+  });
 }
 
 function countRepeat(session: LiveSession, events: readonly AgentSessionInputParam[]): void {

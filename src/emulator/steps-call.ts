@@ -34,17 +34,37 @@ export async function playCall(
   const oddForm = session.take('arguments_as', { tools });
   const asText = (oddForm?.as ?? step.arguments_as) === 'string';
   const planned = specs.map((spec, index) => plan(spec, current.call_ids?.[index], asText));
+  const awaited = runOn(session, turn, planned);
   const spread = session.take('calls_one_by_one', { tools });
   if (spread !== undefined || step.appear === 'one_by_one') {
     const gap = spread?.gap_ms ?? step.gap_ms ?? DEFAULT_GAP_MS;
-    for (const [index, call] of planned.entries()) {
+    for (const [index, call] of awaited.entries()) {
       if (index > 0) await session.pause(gap, signal);
       await appear(session, turn, [call], signal);
     }
   } else {
-    await appear(session, turn, planned, signal);
+    await appear(session, turn, awaited, signal);
   }
-  return waitForAnswers(session, turn, current, step.timeout_ms, signal);
+  const ids = awaited.map((call) => call.call_id);
+  return waitForAnswers(session, turn, ids, deadlineOf(current, step.timeout_ms), signal);
+}
+
+/**
+ * Shows the calls to tools declared `async`, for whose results nobody waits, under the fault `async_calls_run_on`;
+ * answers the calls that are left.
+ */
+function runOn(session: LiveSession, turn: TurnRecord, calls: readonly Planned[]): Planned[] {
+  const { record } = session;
+  const free = calls.filter(({ name }) =>
+    record.agent.tools.some((tool) => tool.type === 'function' && tool.name === name && tool.async === true),
+  );
+  const tools = free.map((call) => call.name);
+  if (free.length === 0 || session.take('async_calls_run_on', { tools }) === undefined) return [...calls];
+  const fresh = free.filter((call) => findCall(record, turn.turn.id, call.call_id) === undefined);
+  const events = fresh.flatMap((call) => show(session, turn, call));
+  for (const call of fresh) keepCall(session, turn, call);
+  session.commit(events);
+  return calls.filter((call) => !free.includes(call));
 }
 
 function plan(spec: CallSpec, id: string | undefined, asText: boolean): Planned {
@@ -98,6 +118,11 @@ function show(session: LiveSession, turn: TurnRecord, call: Planned): EventBody[
 }
 
 function register(session: LiveSession, turn: TurnRecord, call: Planned): void {
+  keepCall(session, turn, call);
+  session.record.required_actions.push({ type: 'function_call', turn_id: turn.turn.id, ...call });
+}
+
+function keepCall(session: LiveSession, turn: TurnRecord, call: Planned): void {
   const { record } = session;
   const item = record.items.findLast(
     ({ item: one }) => one.type === 'function_call' && one.call_id === call.call_id,
@@ -111,7 +136,6 @@ function register(session: LiveSession, turn: TurnRecord, call: Planned): void {
     state: 'pending',
     answer: null,
   });
-  record.required_actions.push({ type: 'function_call', turn_id: turn.turn.id, ...call });
 }
 
 /** Asks a person; the answer becomes a result named `approval`. */
@@ -147,7 +171,11 @@ export async function playAsk(
     const shown = item === null ? [] : [addedEvent(session.id, item)];
     session.commit([...shown, sessionEvent(session, 'requires_action')]);
   }
-  return waitForAnswers(session, turn, current, step.timeout_ms, signal);
+  return waitForAnswers(session, turn, current.call_ids, deadlineOf(current, step.timeout_ms), signal);
+}
+
+function deadlineOf(current: CurrentStep, timeoutMs: number | undefined): number | undefined {
+  return timeoutMs === undefined ? undefined : current.started_ms + timeoutMs;
 }
 
 function actionFor(turnId: string, requestId: string, request: AskStep['ask']): RequiredAction {
@@ -160,14 +188,12 @@ function actionFor(turnId: string, requestId: string, request: AskStep['ask']): 
 async function waitForAnswers(
   session: LiveSession,
   turn: TurnRecord,
-  current: CurrentStep,
-  timeoutMs: number | undefined,
+  ids: readonly string[],
+  deadline: number | undefined,
   signal: AbortSignal,
 ): Promise<Ending | null> {
-  const ids = current.call_ids ?? [];
   const answered = (): boolean =>
     ids.every((id) => findCall(session.record, turn.turn.id, id)?.state === 'answered');
-  const deadline = timeoutMs === undefined ? undefined : current.started_ms + timeoutMs;
   if (!(await session.until(answered, signal, deadline))) {
     const message = 'The request timed out while waiting for tool results.';
     return { status: 'failed', error: { code: 'request_timeout', message } };

@@ -5,12 +5,13 @@ import type { FaultKind } from '../../src/emulator/index.ts';
 import type { Proof } from './fault-bench.ts';
 import { requestProofs } from './fault-requests.ts';
 import { streamProofs } from './fault-streams.ts';
+import { parameterProofs, variantProofs } from './fault-variants.ts';
 import { emulate, errorOf, LIMIT } from './support.ts';
 
-const PROOFS: Record<FaultKind, Proof> = { ...requestProofs, ...streamProofs };
+const PROOFS: Record<FaultKind, Proof> = { ...requestProofs, ...streamProofs, ...variantProofs };
 
 describe('each fault', LIMIT, () => {
-  for (const [kind, proof] of Object.entries(PROOFS)) {
+  for (const [kind, proof] of Object.entries({ ...PROOFS, ...parameterProofs })) {
     it(kind, async (t) => proof(await emulate(t)));
   }
 });
