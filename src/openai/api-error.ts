@@ -130,14 +130,16 @@ function kindOf(status: number, code: string | null): ApiErrorKind {
   return 'invalid';
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date; capped, so that a wrong value cannot park a task. */
+/**
+ * `retry-after-ms`, or `retry-after` in seconds or as a date; capped, so that a wrong value cannot park a task. Zero
+ * and the past are no answer: the caller's own pauses then keep it from asking again and again.
+ */
 function retryAfter(headers: Headers | undefined): number | null {
-  const ms = numberIn(headers?.get('retry-after-ms'));
-  if (ms !== null && ms >= 0) return Math.min(ms, MAX_RETRY_AFTER_MS);
-  const value = headers?.get('retry-after') ?? '';
-  const seconds = numberIn(value);
-  const wait = seconds !== null ? seconds * 1000 : Date.parse(value) - Date.now();
-  return Number.isFinite(wait) ? Math.min(Math.max(wait, 0), MAX_RETRY_AFTER_MS) : null;
+  const text = headers?.get('retry-after') ?? '';
+  const seconds = numberIn(text);
+  const inSeconds = seconds !== null ? seconds * 1000 : Date.parse(text) - Date.now();
+  const wait = numberIn(headers?.get('retry-after-ms')) ?? inSeconds;
+  return wait > 0 ? Math.min(wait, MAX_RETRY_AFTER_MS) : null;
 }
 
 function numberIn(text: string | null | undefined): number | null {
