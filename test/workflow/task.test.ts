@@ -257,6 +257,24 @@ describe('a task from start to end', { concurrency: true }, () => {
     assert.equal((await task.result()).output_text, '{"paid":3}');
   });
 
+  it('a saved agent is used by its id', async () => {
+    const headers = {
+      authorization: 'Bearer k',
+      'openai-beta': 'agents=v1',
+      'content-type': 'application/json',
+    };
+    const body = JSON.stringify({ name: 'saved', model: 'saved-model' });
+    const saved = await fetch(`${stack.emulator.url}/agents`, { method: 'POST', headers, body });
+    const { id } = (await saved.json()) as { id: string };
+    const task = await stack.tasks.start({
+      agent_id: id,
+      input: `script: ${JSON.stringify([{ say: 'saved' }])}`,
+    });
+    const record = await task.result();
+    assert.equal(record.output_text, 'saved');
+    assert.equal(record.model, 'saved-model');
+  });
+
   it('attaches to a session: its next turn, and no session of its own; a second task is refused (I8)', async () => {
     const first = await stack.start([{ say: 'one' }]);
     const { session_id } = await first.result();
@@ -314,6 +332,11 @@ describe('a task from start to end', { concurrency: true }, () => {
         assert.match(error.cause.message, expected);
         return true;
       });
+      const query = new URLSearchParams({ 'metadata[holdfast_task]': handle.workflowId });
+      const headers = { authorization: 'Bearer k', 'openai-beta': 'agents=v1' };
+      const listed = await fetch(`${stack.emulator.url}/agents/sessions?${query.toString()}`, { headers });
+      const { data } = (await listed.json()) as { data: unknown[] };
+      assert.deepEqual(data, [], 'nothing is created at the service');
       const types = await stack.eventTypes({ taskId: handle.workflowId });
       assert.ok(!types.includes('workflowTaskFailed'));
     }
