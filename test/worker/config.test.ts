@@ -64,6 +64,10 @@ describe('worker configuration', () => {
       fileURLToPath(new URL('../support/agents.ts', import.meta.url)),
     );
     assert.deepEqual(agents.map(({ name }) => name).toSorted(), ['reporter', 'tester']);
-    assert.equal(tools.length, 8);
+    for (const name of ['note', 'pay', 'fails'])
+      assert.ok(
+        tools.some((tool) => tool.name === name),
+        name,
+      );
   });
 });
