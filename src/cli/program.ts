@@ -13,6 +13,7 @@ Examples:
   holdfast start --task-id order-42 --json-file task.json the same id again gives the same task
   holdfast status order-42
   holdfast resolve order-42 call_7 --run-again            answer a call whose outcome is unknown
+  holdfast crash-test ./my-agents.ts                      do your tools keep what they declare?
 
 Temporal is found by TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the profiles of temporal.toml, as by the temporal
 command. Exit codes: 0 done, 1 failed, 2 wrong use, 3 the task was cancelled.`;

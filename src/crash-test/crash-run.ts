@@ -12,6 +12,7 @@ import {
   UpdateRefusedError,
   type AgentTask,
 } from '../client/index.ts';
+import { translate } from '../client/server-errors.ts';
 import type { CallSpec, Counters, FaultSpec, Step } from '../emulator/index.ts';
 import { AgentsApi } from '../openai/agents-api.ts';
 import { AGENT_TASK, type AgentTaskInput } from '../protocol/task.ts';
@@ -146,11 +147,14 @@ async function startTask(
   };
   const taskId = `${bench.name}-${stage.nextTask++}`;
   const { client } = stage.temporal;
-  await client.workflow.start(AGENT_TASK, {
+  const start = {
     workflowId: taskId,
     taskQueue: stage.taskQueue,
     args: [input],
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+  } as const;
+  await client.workflow.start(AGENT_TASK, start).catch((error: unknown) => {
+    throw translate(error, client, taskId);
   });
   bench.runningTask = taskId;
   return new AgentTasks(client, { taskQueue: stage.taskQueue }).get(taskId);
