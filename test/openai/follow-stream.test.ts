@@ -28,336 +28,202 @@ async function answered(
   return { ...followed, bench, id };
 }
 
-describe('followTurn', { concurrency: true }, () => {
-  describe('a stream that is cut', { concurrency: 4 }, () => {
-    it('after any number of events gives the same answer', async (t) => {
-      const bench = await Bench.start(t);
-      const cut = async (after_events: number, mode: 'eof' | 'reset' | 'half_frame'): Promise<void> => {
-        const { id, turn } = await bench.idle();
-        bench.emulator.addFaults({ kind: 'cut_stream', session_id: id, after_events, mode });
-        const input = { session_id: id, after_turn_id: turn.id, postings: [say(STEPS)] };
-        const { output } = await follow(bench, input);
-        const { reason, turn: report, landed } = output;
-        assert.deepEqual(
-          [reason, report?.output_text, landed],
-          ['ended', ANSWER, ['hf_m1']],
-          `${mode} ${after_events}`,
-        );
-        assert.equal(bench.posts(id, 'message').length, 1, 'no message is sent again');
-      };
-      for (const mode of ['eof', 'reset', 'half_frame'] as const)
-        await Promise.all(Array.from({ length: 19 }, async (_, after_events) => cut(after_events, mode)));
-    });
-
-    it('again and again is opened again, later and later, and decides nothing', async (t) => {
-      const { output, views, bench } = await answered(t, [{ kind: 'cut_stream', after_events: 0, times: 4 }]);
-      assert.equal(output.turn?.output_text, ANSWER);
-      assert.ok((views.at(-1)?.reconnects ?? 0) <= 5);
-      assert.ok(bench.log.with(/stream ended, opening it again/).length >= 1);
-    });
-
-    it('between a call and its result loses neither', async (t) => {
-      const bench = await Bench.start(t);
+describe('a stream that is cut', { concurrency: 4 }, () => {
+  it('after any number of events gives the same answer', async (t) => {
+    const bench = await Bench.start(t);
+    const cut = async (after_events: number, mode: 'eof' | 'reset' | 'half_frame'): Promise<void> => {
       const { id, turn } = await bench.idle();
-      bench.emulator.addFaults({ kind: 'cut_stream', before_type: 'agent.session.requires_action' });
-      const steps: Step[] = [{ call: { name: 'look' } }, { say: '{{look}}' }];
-      const first = await follow(bench, { session_id: id, after_turn_id: turn.id, postings: [say(steps)] });
-      assert.equal(first.output.reason, 'calls');
-      const known = first.output.calls.map((call) => `${call.turn_id}/${call.call_id}`);
-      bench.emulator.addFaults(
-        { kind: 'cut_stream', after_events: 1 },
-        { kind: 'reemit_on_reconnect', times: 0 },
-      );
-      const postings = known.map((key) => resultOf(key, 'sunny'));
-      const second = await follow(bench, { session_id: id, turn_id: first.output.turn_id, postings, known });
+      bench.emulator.addFaults({ kind: 'cut_stream', session_id: id, after_events, mode });
+      const input = { session_id: id, after_turn_id: turn.id, postings: [say(STEPS)] };
+      const { output } = await follow(bench, input);
+      const { reason, turn: report, landed } = output;
       assert.deepEqual(
-        [second.output.turn?.output_text, second.plans, second.output.confirmed],
-        ['sunny', [], known],
+        [reason, report?.output_text, landed],
+        ['ended', ANSWER, ['hf_m1']],
+        `${mode} ${after_events}`,
       );
-      assert.equal(bench.emulator.counters().totals.results_accepted, 1);
-    });
-
-    it('at malformed JSON is opened again (scenario 34)', async (t) => {
-      for (const mode of ['bad_json', 'no_data'] as const) {
-        const { output } = await answered(t, [
-          { kind: 'malformed_frame', mode, match: { event_type: '*.turn.completed' } },
-        ]);
-        assert.equal(output.turn?.output_text, ANSWER);
-      }
-    });
+      assert.equal(bench.posts(id, 'message').length, 1, 'no message is sent again');
+    };
+    for (const mode of ['eof', 'reset', 'half_frame'] as const)
+      await Promise.all(Array.from({ length: 19 }, async (_, after_events) => cut(after_events, mode)));
   });
 
-  describe('a stream that is silent (scenario 24)', { concurrency: true }, () => {
-    it('is replaced within its limit, and the end is found', async (t) => {
-      const { output, views } = await answered(t, [{ kind: 'silent_stream' }], { silenceMs: 300 });
+  it('again and again is opened again, later and later, and decides nothing', async (t) => {
+    const { output, views, bench } = await answered(t, [{ kind: 'cut_stream', after_events: 0, times: 4 }]);
+    assert.equal(output.turn?.output_text, ANSWER);
+    assert.ok((views.at(-1)?.reconnects ?? 0) <= 5);
+    assert.ok(bench.log.with(/stream ended, opening it again/).length >= 1);
+  });
+
+  it('between a call and its result loses neither', async (t) => {
+    const bench = await Bench.start(t);
+    const { id, turn } = await bench.idle();
+    bench.emulator.addFaults({ kind: 'cut_stream', before_type: 'agent.session.requires_action' });
+    const steps: Step[] = [{ call: { name: 'look' } }, { say: '{{look}}' }];
+    const first = await follow(bench, { session_id: id, after_turn_id: turn.id, postings: [say(steps)] });
+    assert.equal(first.output.reason, 'calls');
+    const known = first.output.calls.map((call) => `${call.turn_id}/${call.call_id}`);
+    bench.emulator.addFaults(
+      { kind: 'cut_stream', after_events: 1 },
+      { kind: 'reemit_on_reconnect', times: 0 },
+    );
+    const postings = known.map((key) => resultOf(key, 'sunny'));
+    const second = await follow(bench, { session_id: id, turn_id: first.output.turn_id, postings, known });
+    assert.deepEqual(
+      [second.output.turn?.output_text, second.plans, second.output.confirmed],
+      ['sunny', [], known],
+    );
+    assert.equal(bench.emulator.counters().totals.results_accepted, 1);
+  });
+
+  it('at malformed JSON is opened again (scenario 34)', async (t) => {
+    for (const mode of ['bad_json', 'no_data'] as const) {
+      const { output } = await answered(t, [
+        { kind: 'malformed_frame', mode, match: { event_type: '*.turn.completed' } },
+      ]);
       assert.equal(output.turn?.output_text, ANSWER);
-      assert.notEqual(views.at(-1)?.reconnects, 0);
-    });
-
-    it('is replaced again and again without ever longer pauses', async (t) => {
-      const bench = await Bench.start(t);
-      const { id } = await bench.session([{ wait_for: 'cancel' }]);
-      bench.emulator.addFaults({ kind: 'silent_stream', times: 0 });
-      const following = follow(bench, { session_id: id }, { silenceMs: 50 });
-      // With the pauses after failures this would take half a minute.
-      await until('a dozen streams', () => bench.emulator.counters().totals.streams_opened >= 12, 14_000);
-      await bench.cancel(id);
-      assert.equal((await following).output.turn?.status, 'cancelled');
-    });
-  });
-
-  describe('a stream that is strange', { concurrency: true }, () => {
-    const harmless: [string, FaultSpec[]][] = [
-      ['without deltas (R1)', [{ kind: 'suppress_deltas' }]],
-      ['with every event twice, by id and by content (R8, R9)', [{ kind: 'duplicate_events', times: 0 }]],
-      ['with every event twice, under new ids (R9)', [{ kind: 'duplicate_events', new_id: true, times: 0 }]],
-      ['out of order at its start', [{ kind: 'out_of_order_start' }]],
-      ['that drops its first events', [{ kind: 'drop_events', times: 6 }]],
-      ['with an unknown item', [{ kind: 'unknown_item', item: { shade: 'green', status: 'blooming' } }]],
-      ['with a null id (R7)', [{ kind: 'null_id_item' }]],
-      ['with an empty part', [{ kind: 'empty_part' }]],
-      [
-        'in odd bytes (scenario 35)',
-        [{ kind: 'odd_bytes', chunk_bytes: 3, newline: 'cr', space: false, noise: true }],
-      ],
-      [
-        'of another server (agents-api.md 12)',
-        [{ kind: 'no_content_status', times: 0, match: { method: 'POST' } }],
-      ],
-      ['that begins with an idle event (scenario 32)', [{ kind: 'initial_status_event' }]],
-      ['with slow reads', [{ kind: 'delay', ms: 60, times: 0, match: { method: 'GET' } }]],
-      ['whose message lost its answer (R19)', []],
-    ];
-    for (const [name, faults] of harmless) {
-      it(`${name} gives the same answer`, async (t) => {
-        const { output } = await answered(t, faults);
-        assert.deepEqual(
-          [output.reason, output.turn?.output_text, output.landed],
-          ['ended', ANSWER, ['hf_m1']],
-        );
-      });
     }
+  });
+});
 
-    it('that says idle in the middle of the turn ends nothing (scenario 32)', async (t) => {
-      const bench = await Bench.start(t);
-      const session = { id: 's', status: 'idle', required_actions: [], created_at: 1 };
-      const idle: Step = { event: { type: 'agent.session.idle', session } };
-      const { id } = await bench.session([
-        { wait_ms: 30 },
-        idle,
-        { wait_ms: 600 },
-        idle,
-        { wait_ms: 30 },
-        { say: 'done' },
-      ]);
-      bench.emulator.addFaults({ kind: 'patch_answer', patch: { status: 'idle' }, match: SESSION, times: 3 });
-      const { output } = await follow(bench, { session_id: id });
-      assert.deepEqual([output.reason, output.turn?.output_text], ['ended', 'done']);
-    });
-
-    it('with an error event is followed on (F5)', async (t) => {
-      const bench = await Bench.start(t);
-      const error = { type: 'x', code: 'server_error', message: 'a hiccup', param: null };
-      const { id } = await bench.session([
-        { wait_ms: 30 },
-        { event: { type: 'error', error } },
-        { wait_ms: 50 },
-        { say: 'done' },
-      ]);
-      assert.equal((await follow(bench, { session_id: id })).output.turn?.output_text, 'done');
-    });
-
-    it('with unknown events, items and states is followed on, each noted once (I12)', async (t) => {
-      const bench = await Bench.start(t, { firstTurnSteering: true });
-      const odd: Step[] = [
-        { event: { type: 'agent.session.moon.risen', phase: 3 } },
-        { event: { type: 'agent.session.moon.risen', phase: 4 } },
-        { event: { type: 'comet' } },
-        { item: { type: 'hologram', status: 'blooming' } },
-      ];
-      const { id } = await bench.session([{ wait_for: 'message' }, ...odd, { wait_for: 'cancel' }]);
-      const [turn] = await bench.api.newestTurns(id, 1);
-      const action = { type: 'retina_scan', request_id: 'r' };
-      bench.emulator.addFaults(
-        {
-          kind: 'patch_answer',
-          patch: { status: 'dreaming', required_actions: [action] },
-          match: SESSION,
-          times: 2,
-        },
-        { kind: 'patch_answer', patch: { status: 'hibernating' }, match: TURN, times: 2 },
-      );
-      const following = follow(bench, { session_id: id, turn_id: turn?.id ?? null });
-      await bench.listened(id);
-      await bench.say(id, 'go on');
-      await until('everything is noted', () => bench.log.with(/unknown/).length >= 6);
-      await bench.cancel(id);
-      assert.equal((await following).output.turn?.status, 'cancelled');
-      const noted = bench.log
-        .with(/unknown/)
-        .map(({ fields }) => `${String(fields['kind'])} ${String(fields['value'])}`);
-      assert.deepEqual(noted.toSorted(), [
-        'action retina_scan',
-        'event agent.session.moon.risen',
-        'event comet',
-        'item hologram',
-        'session_status dreaming',
-        'turn_status hibernating',
-      ]);
-    });
-
-    it('that never pauses does not keep the follower from its time limit', async () => {
-      // Events without end, one in each turn of the event loop: no timer would ever win against them.
-      async function* dense(signal: AbortSignal): AsyncGenerator<SessionEvent> {
-        for (let n = 0; !signal.aborted; n++) {
-          await new Promise(setImmediate);
-          yield { type: 'agent.session.turn.output_text.delta', event_id: `e${n}`, item_id: 'm', delta: 'x' };
-        }
-      }
-      let reads = 0;
-      const session = { id: 's', status: 'idle', required_actions: [], created_at: 1 };
-      const turn = { id: 't', status: 'in_progress', subagent_id: null, session_id: 's', created_at: 1 };
-      const api = {
-        openStream: async (_: string, signal: AbortSignal) => Promise.resolve(dense(signal)),
-        getSession: async () => Promise.resolve({ ...session, reads: reads++ }),
-        findTurn: async () => Promise.resolve(turn),
-      } as unknown as AgentsApi;
-      const bench = { api, log: { info: () => undefined, warn: () => undefined } } as unknown as Bench;
-      const { output } = await follow(bench, { session_id: 's', turn_id: 't' }, { maxMs: 1000 });
-      assert.equal(output.reason, 'handover');
-      assert.ok(reads >= 2, 'idle beside a running turn is read again (R14)');
-    });
+describe('a stream that is silent (scenario 24)', { concurrency: true }, () => {
+  it('is replaced within its limit, and the end is found', async (t) => {
+    const { output, views } = await answered(t, [{ kind: 'silent_stream' }], { silenceMs: 300 });
+    assert.equal(output.turn?.output_text, ANSWER);
+    assert.notEqual(views.at(-1)?.reconnects, 0);
   });
 
-  describe('a message', { concurrency: true }, () => {
-    it('that was consumed without effect is posted once more, under a second key (agents-api.md 5.5)', async (t) => {
-      const bench = await Bench.start(t);
-      const { id, turn } = await bench.idle();
-      bench.emulator.addFaults({ kind: 'lost_message' });
-      const { output } = await follow(bench, {
-        session_id: id,
-        after_turn_id: turn.id,
-        postings: [say('hello')],
-      });
-      assert.deepEqual([output.reason, output.landed], ['ended', ['hf_m1']]);
-      assert.deepEqual(
-        bench.posts(id, 'message').map((post) => post.idempotency_key),
-        ['hf_m1', 'hf_m1-2'],
-      );
-      assert.equal(bench.log.with(/had no effect/).length, 1);
-    });
+  it('is replaced again and again without ever longer pauses', async (t) => {
+    const bench = await Bench.start(t);
+    const { id } = await bench.session([{ wait_for: 'cancel' }]);
+    bench.emulator.addFaults({ kind: 'silent_stream', times: 0 });
+    const following = follow(bench, { session_id: id }, { silenceMs: 50, maxMs: 60_000 });
+    // With the pauses after failures this would take half a minute.
+    await until('a dozen streams', () => bench.emulator.counters().totals.streams_opened >= 12, 25_000);
+    await bench.cancel(id);
+    assert.equal((await following).output.turn?.status, 'cancelled');
+  });
+});
 
-    it('is not posted a third time, and a refusal of the second harms nothing', async (t) => {
-      const bench = await Bench.start(t);
-      const { id, turn } = await bench.idle();
-      bench.emulator.addFaults({ kind: 'lost_message' });
-      const sent = say('hello');
-      await bench.api.postEvent(id, { type: 'agent.session.input.message', input: sent.input }, sent.key);
-      bench.emulator.addFaults({ kind: 'status', status: 409, times: 0, match: { input_type: 'message' } });
-      const { output } = await follow(
-        bench,
-        { session_id: id, after_turn_id: turn.id, messages: [sent] },
-        { maxMs: 9000 },
-      );
-      assert.equal(output.reason, 'handover');
+describe('a stream that is strange', { concurrency: true }, () => {
+  const harmless: [string, FaultSpec[]][] = [
+    ['without deltas (R1)', [{ kind: 'suppress_deltas' }]],
+    ['with every event twice, by id and by content (R8, R9)', [{ kind: 'duplicate_events', times: 0 }]],
+    ['with every event twice, under new ids (R9)', [{ kind: 'duplicate_events', new_id: true, times: 0 }]],
+    ['out of order at its start', [{ kind: 'out_of_order_start' }]],
+    ['that drops its first events', [{ kind: 'drop_events', times: 6 }]],
+    ['with an unknown item', [{ kind: 'unknown_item', item: { shade: 'green', status: 'blooming' } }]],
+    ['with a null id (R7)', [{ kind: 'null_id_item' }]],
+    ['with an empty part', [{ kind: 'empty_part' }]],
+    [
+      'in odd bytes (scenario 35)',
+      [{ kind: 'odd_bytes', chunk_bytes: 3, newline: 'cr', space: false, noise: true }],
+    ],
+    [
+      'of another server (agents-api.md 12)',
+      [{ kind: 'no_content_status', times: 0, match: { method: 'POST' } }],
+    ],
+    ['that begins with an idle event (scenario 32)', [{ kind: 'initial_status_event' }]],
+    ['with slow reads', [{ kind: 'delay', ms: 60, times: 0, match: { method: 'GET' } }]],
+    ['whose message lost its answer (R19)', []],
+  ];
+  for (const [name, faults] of harmless) {
+    it(`${name} gives the same answer`, async (t) => {
+      const { output } = await answered(t, faults);
       assert.deepEqual(
-        bench.posts(id, 'message').map((post) => post.idempotency_key),
-        ['hf_m1', 'hf_m1-2'],
+        [output.reason, output.turn?.output_text, output.landed],
+        ['ended', ANSWER, ['hf_m1']],
       );
     });
+  }
 
-    it('that was accepted earlier is seen to land, and never sent again', async (t) => {
-      const bench = await Bench.start(t);
-      const { id, turn } = await bench.idle();
-      const sent = say([{ wait_ms: 50 }, { say: 'done' }]);
-      await bench.api.postEvent(id, { type: 'agent.session.input.message', input: sent.input }, sent.key);
-      const { output } = await follow(bench, { session_id: id, after_turn_id: turn.id, messages: [sent] });
-      assert.deepEqual([output.landed, bench.posts(id, 'message').length], [['hf_m1'], 1]);
-    });
-
-    it('that was refused while no turn runs is given back to be posted again', async (t) => {
-      const bench = await Bench.start(t);
-      const { id, turn } = await bench.idle();
-      bench.emulator.addFaults({ kind: 'status', status: 409, match: { input_type: 'message' } });
-      const { output } = await follow(bench, {
-        session_id: id,
-        after_turn_id: turn.id,
-        postings: [say('hello')],
-      });
-      assert.deepEqual(
-        [output.reason, output.posted[0]?.outcome, output.waiting],
-        ['blocked', 'still_required', false],
-      );
-    });
-
-    it('that the running turn refuses waits for its end (agents-api.md 12)', async (t) => {
-      const bench = await Bench.start(t);
-      const { id } = await bench.session([{ wait_for: 'cancel' }]);
-      const following = follow(bench, { session_id: id, postings: [say('steer')] });
-      await until('the refusal', () => bench.posts(id, 'message').length > 0);
-      await bench.cancel(id);
-      const { output } = await following;
-      assert.deepEqual(
-        [output.reason, output.posted[0]?.outcome, output.landed],
-        ['ended', 'still_required', []],
-      );
-    });
+  it('that says idle in the middle of the turn ends nothing (scenario 32)', async (t) => {
+    const bench = await Bench.start(t);
+    const session = { id: 's', status: 'idle', required_actions: [], created_at: 1 };
+    const idle: Step = { event: { type: 'agent.session.idle', session } };
+    const { id } = await bench.session([
+      { wait_ms: 30 },
+      idle,
+      { wait_ms: 600 },
+      idle,
+      { wait_ms: 30 },
+      { say: 'done' },
+    ]);
+    bench.emulator.addFaults({ kind: 'patch_answer', patch: { status: 'idle' }, match: SESSION, times: 3 });
+    const { output } = await follow(bench, { session_id: id });
+    assert.deepEqual([output.reason, output.turn?.output_text], ['ended', 'done']);
   });
 
-  describe('being stopped', { concurrency: true }, () => {
-    const working: Step[] = [{ wait_for: 'cancel' }];
+  it('with an error event is followed on (F5)', async (t) => {
+    const bench = await Bench.start(t);
+    const error = { type: 'x', code: 'server_error', message: 'a hiccup', param: null };
+    const { id } = await bench.session([
+      { wait_ms: 30 },
+      { event: { type: 'error', error } },
+      { wait_ms: 50 },
+      { say: 'done' },
+    ]);
+    assert.equal((await follow(bench, { session_id: id })).output.turn?.output_text, 'done');
+  });
 
-    it('hands over at the shutdown of the worker, with what it did', async (t) => {
-      const bench = await Bench.start(t);
-      const { id, turn } = await bench.idle();
-      const handover = new AbortController();
-      const following = follow(
-        bench,
-        { session_id: id, after_turn_id: turn.id, postings: [say(working)] },
-        { handover: handover.signal },
-      );
-      await until('the turn is seen', async () => (await bench.api.newestTurns(id, 1))[0]?.id !== turn.id);
-      await until('it listens', () => bench.posts(id, 'message').length === 1);
-      handover.abort();
-      const { output } = await following;
-      assert.deepEqual(
-        [output.reason, output.posted.map((post) => post.outcome)],
-        ['handover', ['accepted']],
-      );
-      await until('its stream is closed', () => bench.emulator.counters().totals.streams_open === 0);
-    });
+  it('with unknown events, items and states is followed on, each noted once (I12)', async (t) => {
+    const bench = await Bench.start(t, { firstTurnSteering: true });
+    const odd: Step[] = [
+      { event: { type: 'agent.session.moon.risen', phase: 3 } },
+      { event: { type: 'agent.session.moon.risen', phase: 4 } },
+      { event: { type: 'comet' } },
+      { item: { type: 'hologram', status: 'blooming' } },
+    ];
+    const { id } = await bench.session([{ wait_for: 'message' }, ...odd, { wait_for: 'cancel' }]);
+    const [turn] = await bench.api.newestTurns(id, 1);
+    const action = { type: 'retina_scan', request_id: 'r' };
+    bench.emulator.addFaults(
+      {
+        kind: 'patch_answer',
+        patch: { status: 'dreaming', required_actions: [action] },
+        match: SESSION,
+        times: 2,
+      },
+      { kind: 'patch_answer', patch: { status: 'hibernating' }, match: TURN, times: 2 },
+    );
+    const following = follow(bench, { session_id: id, turn_id: turn?.id ?? null });
+    await bench.listened(id);
+    await bench.say(id, 'go on');
+    await until('everything is noted', () => bench.log.with(/unknown/).length >= 6);
+    await bench.cancel(id);
+    assert.equal((await following).output.turn?.status, 'cancelled');
+    const noted = bench.log
+      .with(/unknown/)
+      .map(({ fields }) => `${String(fields['kind'])} ${String(fields['value'])}`);
+    assert.deepEqual(noted.toSorted(), [
+      'action retina_scan',
+      'event agent.session.moon.risen',
+      'event comet',
+      'item hologram',
+      'session_status dreaming',
+      'turn_status hibernating',
+    ]);
+  });
 
-    it('hands over at once when the worker shuts down already, and posts nothing', async (t) => {
-      const bench = await Bench.start(t);
-      const { id } = await bench.idle();
-      const { output } = await follow(
-        bench,
-        { session_id: id, postings: [say('hello')] },
-        { handover: AbortSignal.abort() },
-      );
-      assert.deepEqual([output.reason, output.posted, bench.posts(id, 'message')], ['handover', [], []]);
-    });
-
-    it('hands over after its time', async (t) => {
-      const bench = await Bench.start(t);
-      const { id } = await bench.session(working);
-      const { output } = await follow(bench, { session_id: id }, { maxMs: 150 });
-      assert.deepEqual([output.reason, output.turn], ['handover', null]);
-      assert.notEqual(output.turn_id, null);
-    });
-
-    it('leaves with the reason of its cancellation, wherever it is (scenario 37)', async (t) => {
-      const bench = await Bench.start(t);
-      const { id } = await bench.session(working);
-      const reason = new Error('cancelled');
-      bench.emulator.addFaults({ kind: 'delay', ms: 60, times: 0, match: SESSION });
-      for (const after of [0, 30, 90, 150, 400]) {
-        const abort = new AbortController();
-        const following = follow(bench, { session_id: id }, { signal: abort.signal });
-        setTimeout(() => abort.abort(reason), after);
-        await assert.rejects(following, (error) => error === reason);
+  it('that never pauses does not keep the follower from its time limit', async () => {
+    // Events without end, one in each turn of the event loop: no timer would ever win against them.
+    async function* dense(signal: AbortSignal): AsyncGenerator<SessionEvent> {
+      for (let n = 0; !signal.aborted; n++) {
+        await new Promise(setImmediate);
+        yield { type: 'agent.session.turn.output_text.delta', event_id: `e${n}`, item_id: 'm', delta: 'x' };
       }
-      await until('no stream is left open', () => bench.emulator.counters().totals.streams_open === 0);
-    });
+    }
+    let reads = 0;
+    const session = { id: 's', status: 'idle', required_actions: [], created_at: 1 };
+    const turn = { id: 't', status: 'in_progress', subagent_id: null, session_id: 's', created_at: 1 };
+    const api = {
+      openStream: async (_: string, signal: AbortSignal) => Promise.resolve(dense(signal)),
+      getSession: async () => Promise.resolve({ ...session, reads: reads++ }),
+      findTurn: async () => Promise.resolve(turn),
+    } as unknown as AgentsApi;
+    const bench = { api, log: { info: () => undefined, warn: () => undefined } } as unknown as Bench;
+    const { output } = await follow(bench, { session_id: 's', turn_id: 't' }, { maxMs: 1000 });
+    assert.equal(output.reason, 'handover');
+    assert.ok(reads >= 2, 'idle beside a running turn is read again (R14)');
   });
 });

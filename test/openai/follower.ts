@@ -48,15 +48,16 @@ export async function follow(
       handover: never,
       plan,
       view: (view) => views.push(view),
-      silenceMs: 10_000,
-      maxMs: 15_000,
+      silenceMs: 20_000,
+      maxMs: 30_000,
       ...options,
     },
   );
   return { output, views, plans };
 }
 
-function planned({ turn_id, call_id, name }: RequiredCall): PlannedCall {
+/** A plan to run a call. */
+export function planned({ turn_id, call_id, name }: RequiredCall): PlannedCall {
   return {
     turn_id,
     call_id,

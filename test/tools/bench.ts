@@ -12,6 +12,7 @@ import {
   type LogLevel,
 } from '@temporalio/common';
 import { z } from 'zod';
+import { TOOL_FAILURE } from '../../src/protocol/activities.ts';
 import type { CheckResult, ToolCallInput, ToolExecution } from '../../src/protocol/calls.ts';
 import { defineTool, type Tool, type ToolCall, type ToolDefinition } from '../../src/tools/define-tool.ts';
 import { argumentsDigest } from '../../src/tools/plan.ts';
@@ -178,4 +179,19 @@ export async function untilAborted(signal: AbortSignal): Promise<never> {
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
   throw signal.reason;
+}
+
+/** Throws this. */
+export function thrower(error: unknown): () => never {
+  return () => {
+    throw error;
+  };
+}
+/** The end of a tool that failed. */
+export function failure(message: string, retryable: boolean): End {
+  return { kind: 'failed', type: TOOL_FAILURE.failed, message, retryable };
+}
+/** The end of a tool that returned. */
+export function result(output: unknown, attempt = 1): End {
+  return { kind: 'returned', value: { result: { success: true, output: output as string }, attempt } };
 }
