@@ -68,14 +68,14 @@ describe('task input', () => {
           ) as unknown,
       );
     // Chance alone rarely makes a good one.
-    const good = fc.record({
+    const whole = fc.record({
       agent: fc.constantFrom('a', { model: 'm', reasoning: null }),
       input: fc.string().map((text) => `say ${text}`),
       metadata: fc.constantFrom({}, { k: 'v' }),
     });
     let accepted = 0;
     fc.assert(
-      fc.property(fc.oneof(record, fc.jsonValue(), good), (value) => {
+      fc.property(fc.oneof(record, fc.jsonValue(), whole), (value) => {
         const before = JSON.stringify(value);
         try {
           const parsed = parseTaskInput(value);
