@@ -1,5 +1,6 @@
 import { loadScripts, startEmulator } from '../emulator/index.ts';
 import type { AgentScript, EmulatorOptions } from '../emulator/index.ts';
+import { emulatorOptions, loadProfile, type Profile } from '../probe/profile.ts';
 import { print, say } from './output.ts';
 
 interface EmulatorCommand {
@@ -7,6 +8,7 @@ interface EmulatorCommand {
   host: string;
   data?: string;
   script?: string[];
+  profile?: string;
 }
 
 /** `holdfast emulator`: serves until SIGINT or SIGTERM, then stops in good order. */
@@ -14,6 +16,7 @@ export async function emulator(options: EmulatorCommand): Promise<void> {
   const files = options.script ?? [];
   const scripts: AgentScript[] = [];
   for (const file of files) scripts.push(...(await loadScripts(file)));
+  const profile = options.profile === undefined ? null : await loadProfile(options.profile);
   const running = await startEmulator({
     port: options.port,
     // Checked there: anything but loopback is refused.
@@ -21,12 +24,25 @@ export async function emulator(options: EmulatorCommand): Promise<void> {
     scripts,
     log: say,
     ...(options.data === undefined ? {} : { dataDir: options.data }),
+    ...(profile === null ? {} : emulatorOptions(profile, process.env['OPENAI_API_KEY'])),
   }).catch((error: unknown) => {
     throw explained(error, options);
   });
+  if (profile !== null) tellProfile(profile);
   print(`Local Agents API at ${running.url}: use OPENAI_BASE_URL=${running.url} OPENAI_API_KEY=local`);
   await stopSignal();
   await running.close();
+}
+
+function tellProfile({
+  base_url_host: host,
+  probed_at: at,
+  emulator: { check_key, cannot_play },
+}: Profile): void {
+  say(`holdfast: answers like ${host} at ${at}`);
+  for (const answer of cannot_play) say(`holdfast: except this, which it cannot play: ${answer}`);
+  const unchecked = check_key && (process.env['OPENAI_API_KEY'] ?? '') === '';
+  if (unchecked) say('holdfast: takes any key; set OPENAI_API_KEY to have it take that one only');
 }
 
 function explained(error: unknown, { host, port }: EmulatorCommand): unknown {

@@ -103,7 +103,22 @@ export function program(): Command {
     .option('--host <host>', 'a loopback address', '127.0.0.1')
     .option('--data <dir>', 'keep the sessions there and go on with them at the next start')
     .option('--script <file...>', 'scripted agents: .json, .js or .ts')
+    .option('--profile <file>', 'answer like the server of a profile that holdfast probe saved')
     .action(async (options) => (await import('./emulator.ts')).emulator(options));
+
+  holdfast
+    .command('probe')
+    .description('ask a server how it behaves where no documentation says it')
+    .option('--base-url <url>', 'the server; otherwise OPENAI_BASE_URL')
+    .option('--model <name>', 'the model of its short turns; otherwise HOLDFAST_MODEL, or gpt-5')
+    .option('--only <ids>', 'only these questions, such as Q1,Q4,S6')
+    .option('--budget-cents <number>', 'the spending limit of each session; 0 sets none', whole, 25)
+    .option('--listen <seconds>', 'how long to wait for a keep-alive', whole, 20)
+    .option('--timeout <seconds>', 'the time for the whole run', whole, 300)
+    .option('--save <file>', 'write a profile for holdfast emulator --profile')
+    .option('--json', 'print the report as JSON')
+    .option('-y, --yes', 'the turns may be paid for: do not ask')
+    .action(async (options) => (await import('./probe.ts')).probe(options));
 
   holdfast
     .command('crash-test')
@@ -133,6 +148,11 @@ function port(value: string): number {
   if (!/^\d{1,5}$/.test(value) || number > 65_535)
     throw new InvalidArgumentError('a port is a number up to 65535.');
   return number;
+}
+
+function whole(value: string): number {
+  if (!/^\d{1,6}$/.test(value)) throw new InvalidArgumentError('expected a whole number.');
+  return Number(value);
 }
 
 function version(): string {

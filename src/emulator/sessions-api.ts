@@ -297,7 +297,9 @@ function idempotencyKey(call: HttpCall): string | undefined {
  * as new. Throws the 409 for another body (agents-api.md 5.6, 12).
  */
 function isRepeat(session: LiveSession, sameBody: boolean): boolean {
-  const fault = session.take('key_handling');
+  const fault = session.take('key_handling', {}, ({ same_body: same, other_body, status, code }) =>
+    sameBody ? same !== undefined : (other_body ?? status ?? code) !== undefined,
+  );
   const way = sameBody ? (fault?.same_body ?? 'repeat') : (fault?.other_body ?? 'refuse');
   if (way !== 'refuse') return way === 'repeat';
   const code = fault?.code ?? 'idempotency_conflict';
