@@ -136,10 +136,9 @@ describe('the end of the turn', { concurrency: true }, () => {
 
   it('is told with the next turn when a message waits for it', async (t) => {
     const bench = await Bench.start(t, { firstTurnSteering: true });
-    const { id } = await bench.session([{ wait_for: 'message' }, { wait_ms: 80 }, { say: 'one' }]);
+    const { id } = await bench.session([{ wait_for: 'message' }]);
     const [first] = await bench.api.newestTurns(id, 1);
-    await bench.say(id, 'steer');
-    // Queued behind the turn: it becomes the next one.
+    // It ends the wait, after which the turn has nothing left to do: it begins the next one.
     const { output } = await follow(bench, {
       session_id: id,
       turn_id: first?.id ?? null,

@@ -222,7 +222,7 @@ describe('a stream that is strange', { concurrency: true }, () => {
       findTurn: async () => Promise.resolve(turn),
     } as unknown as AgentsApi;
     const bench = { api, log: { info: () => undefined, warn: () => undefined } } as unknown as Bench;
-    const { output } = await follow(bench, { session_id: 's', turn_id: 't' }, { maxMs: 4000 });
+    const { output } = await follow(bench, { session_id: 's', turn_id: 't' }, { maxMs: 1000 });
     assert.equal(output.reason, 'handover');
     assert.ok(reads >= 2, 'idle beside a running turn is read again (R14)');
   });
