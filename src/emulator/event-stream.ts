@@ -30,6 +30,8 @@ export class EventStream implements Listener {
   private readonly silent: boolean;
   private readonly noDeltas: boolean;
   private readonly odd: FaultOf<'odd_bytes'> | undefined;
+  /** Events before this moment (Unix ms) pass it by. */
+  private hearsFrom = 0;
   private sent = 0;
   private turnEnded = false;
   private open = true;
@@ -53,15 +55,15 @@ export class EventStream implements Listener {
     this.pings.unref();
     response.on('close', () => this.leave());
     const late = this.take('late_subscription');
-    if (late === undefined) session.listeners.add(this);
-    else setTimeout(() => this.open && session.listeners.add(this), late.ms).unref();
+    session.listeners.add(this);
     session.record.counters.streams_opened += 1;
     session.save();
     this.greet();
+    if (late !== undefined) this.hearsFrom = Date.now() + late.ms;
   }
 
   deliver(event: EventBody, id?: string): void {
-    if (!this.open || this.silent) return;
+    if (!this.open || this.silent || Date.now() < this.hearsFrom) return;
     if (this.noDeltas && event.type.endsWith('.delta')) return;
     if (this.struck('drop_events', event) !== undefined) return;
     if (this.cut?.before_type === event.type) return this.breakOff(event);
