@@ -29,6 +29,7 @@ export interface TurnView {
 /** What the probe's tools give. */
 export const RESULT = 'ok';
 
+const MAX_REFUSALS = 5;
 const TERMINAL = ['completed', 'failed', 'cancelled'];
 const PAGE = 100;
 
@@ -158,13 +159,20 @@ export class ProbeSession {
 
   /**
    * Answers whatever the turn still asks for until it has ended. `after` is the turn before, if there is one. Answers
-   * the turn, or null when the time is over.
+   * the turn, or null when the time is over. Throws Unasked when the server goes on asking and takes no result.
    */
   async finish(limitMs: number, after: string | null): Promise<TurnView | null> {
+    let refusals = 0;
     const ended = await poll(this.#signal, limitMs, async () => {
       const turn = await this.newestTurn();
       if (turn !== null && turn.id !== after && isEnded(turn.status)) return turn;
-      for (const call of await this.#openCalls()) await this.answer(call, RESULT);
+      for (const call of await this.#openCalls()) {
+        const answer = await this.answer(call, RESULT);
+        // The call may be gone by now, which an old read does not show: a few refusals mean nothing.
+        if (!isTaken(answer) && ++refusals > MAX_REFUSALS) {
+          throw new Unasked(`results were refused with ${answer.status}`);
+        }
+      }
       return undefined;
     });
     return ended?.found ?? null;

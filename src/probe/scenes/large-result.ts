@@ -23,6 +23,7 @@ const TOO_LARGE = 4 * KIB * KIB + 64 * KIB;
 export async function largeResult(scene: Scene): Promise<void> {
   const { session, stream } = scene.main();
   const { limits } = scene;
+  await settle(scene, session);
   const before = (await session.newestTurn())?.id ?? null;
   const posted = await session.post([messageEvent(callBoth('three'))], randomUUID());
   if (!isTaken(posted)) throw new Unasked(`a message to the idle session was refused with ${told(posted)}`);

@@ -34,6 +34,7 @@ const LATER_WORDS = 'Thank you. (later)';
 
 export async function laterTurn(scene: Scene): Promise<void> {
   const { session, stream } = scene.main();
+  await settle(scene, session);
   const before = (await session.newestTurn())?.id ?? null;
   const from = stream.events.length;
   const key = randomUUID();
@@ -41,8 +42,8 @@ export async function laterTurn(scene: Scene): Promise<void> {
   const fresh = await session.listen();
   try {
     const posted = await session.post([message], key);
-    scene.note('S1', { events: String(posted.status) }, `events: ${posted.status}`);
     if (!isTaken(posted)) throw new Unasked(`a message to the idle session was refused with ${told(posted)}`);
+    scene.note('S1', { events: String(posted.status) }, `message: ${posted.status}`);
     const turnId = await duringLaterTurn(scene, session, stream, { from, before });
     await scene.ask('Q18', async () => freshStream(scene, fresh, turnId));
   } finally {
