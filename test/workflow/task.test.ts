@@ -9,9 +9,14 @@ import { PLANTED } from '../support/agents.ts';
 import { until } from '../support/until.ts';
 
 /** The one event of a post. */
-function eventOf(post: { body: unknown } | undefined): { success: boolean; error: string; output?: string } {
+function eventOf(post: { body: unknown } | undefined): {
+  call_id: string;
+  success: boolean;
+  error: string;
+  output?: string;
+} {
   const { events } = (post?.body ?? { events: [] }) as {
-    events: { success: boolean; error: string; output?: string }[];
+    events: { call_id: string; success: boolean; error: string; output?: string }[];
   };
   const [event] = events;
   assert.ok(event);
@@ -60,7 +65,15 @@ describe('a task from start to end', { concurrency: true }, () => {
         { say: 'Done: {{note.0}} {{note.1}} {{pay}}' },
       ]);
       const record = await task.result();
-      assert.equal(record.output_text, 'Done: {"noted":"a"} {"noted":"b"} {"paid":5}');
+      // The two notes end together: their results may arrive in either order, each under its own call's id.
+      const outputs = stack.emulator.posts(record.session_id).filter(isResult).map(eventOf);
+      assert.deepEqual(Object.fromEntries(outputs.map(({ call_id, output }) => [call_id, output])), {
+        [`a-${appear}`]: '{"noted":"a"}',
+        [`b-${appear}`]: '{"noted":"b"}',
+        [`c-${appear}`]: '{"paid":5}',
+      });
+      const inOrder = record.output_text.slice('Done: '.length).split(' ').toSorted();
+      assert.deepEqual(inOrder, ['{"noted":"a"}', '{"noted":"b"}', '{"paid":5}']);
       for (const id of ['a', 'b', 'c']) {
         assert.equal(stack.effects().filter((effect) => effect.call_id === `${id}-${appear}`).length, 1);
       }
