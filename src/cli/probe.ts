@@ -82,7 +82,7 @@ function stopAtSignals(stop: AbortController): () => number | null {
 }
 
 function optionsOf(command: ProbeCommand, signal: AbortSignal): ProbeOptions {
-  const baseUrl = command.baseUrl ?? process.env['OPENAI_BASE_URL'] ?? '';
+  const baseUrl = command.baseUrl ?? variable('OPENAI_BASE_URL') ?? '';
   if (baseUrl === '') {
     throw new UsageError('give --base-url: https://api.openai.com/v1 is the service, which costs money');
   }
@@ -90,8 +90,8 @@ function optionsOf(command: ProbeCommand, signal: AbortSignal): ProbeOptions {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new UsageError(`--base-url: expected an http or https URL, got ${JSON.stringify(baseUrl)}`);
   }
-  const apiKey = process.env['OPENAI_API_KEY'] ?? '';
-  if (apiKey === '' && !isLocal(baseUrl)) throw new UsageError('OPENAI_API_KEY is not set');
+  const apiKey = variable('OPENAI_API_KEY') ?? (isLocal(baseUrl) ? 'local' : undefined);
+  if (apiKey === undefined) throw new UsageError('OPENAI_API_KEY is not set');
   const only = command.only?.split(',').map((id) => id.trim().toUpperCase()) ?? null;
   const unknown = only?.find((id) => !isQuestion(id));
   if (unknown !== undefined) {
@@ -100,8 +100,8 @@ function optionsOf(command: ProbeCommand, signal: AbortSignal): ProbeOptions {
   }
   return {
     baseUrl,
-    apiKey: apiKey === '' ? 'local' : apiKey,
-    model: command.model ?? process.env['HOLDFAST_MODEL'] ?? 'gpt-5',
+    apiKey,
+    model: command.model ?? variable('HOLDFAST_MODEL') ?? 'gpt-5',
     only,
     budgetCents: command.budgetCents === 0 ? null : command.budgetCents,
     limits: { listenMs: command.listen * 1000, totalMs: command.timeout * 1000 },
@@ -136,6 +136,12 @@ async function confirm(options: ProbeOptions, yes: boolean): Promise<void> {
   terminal.close();
   if (!/^y(es)?$/i.test(answer.trim()) && options.signal?.aborted !== true)
     throw new UsageError('nothing was asked');
+}
+
+/** An environment variable; an empty one counts as not set. */
+function variable(name: string): string | undefined {
+  const value = process.env[name];
+  return value === '' ? undefined : value;
 }
 
 function isLocal(baseUrl: string): boolean {
