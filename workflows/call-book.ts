@@ -23,6 +23,8 @@ export interface OpenCall {
   note: string | null;
   /** Since when the outcome is unknown, in ms since the epoch. */
   unknown_since: number | null;
+  /** A person is asked about the unknown outcome: it is not only just unknown. */
+  asked: boolean;
   /** How often the service did not take the result; grows the pause before the next post. */
   post_failures: number;
   /** Not to be posted before this time, in ms since the epoch. */
@@ -51,7 +53,7 @@ export class CallBook {
 
   static restore(snapshot: CallBookSnapshot): CallBook {
     const book = new CallBook();
-    for (const call of snapshot.open) book.#open.set(callKey(call.planned), call);
+    for (const call of snapshot.open) book.#open.set(callKey(call.planned), { ...call, asked: true });
     book.#settled = snapshot.settled;
     book.#settledKeys = snapshot.settled_keys;
     book.#total = snapshot.total;
@@ -90,6 +92,7 @@ export class CallBook {
       result: answer,
       note: null,
       unknown_since: null,
+      asked: false,
       post_failures: 0,
       post_after: 0,
       replaced: false,
@@ -172,8 +175,21 @@ export class CallBook {
     return [...this.#settled, ...this.open().map(report)];
   }
 
+  /** Notes that nobody knows how a call ended. */
+  lose(call: OpenCall, why: string, now: number): void {
+    call.state = 'unknown';
+    call.note = why;
+    call.unknown_since = now;
+    call.asked = false;
+  }
+
+  /** What a person is to decide. */
+  asked(): OpenCall[] {
+    return this.inState('unknown').filter((call) => call.asked);
+  }
+
   pending(): PendingDecision[] {
-    return this.inState('unknown').map((call) => ({
+    return this.asked().map((call) => ({
       kind: 'unknown_outcome',
       turn_id: call.planned.turn_id,
       call_id: call.planned.call_id,

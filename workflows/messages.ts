@@ -60,6 +60,8 @@ export function handleMessages(state: TaskState, changed: () => void): void {
         if (problem) throw invalid(problem);
         const call = find(state, input);
         if (typeof call === 'string') throw invalid(call);
+        if (!call.asked)
+          throw invalid('call_id: its outcome has only just become unknown; answer in a second');
       },
     },
   );
@@ -87,7 +89,7 @@ function find(state: TaskState, input: ResolveCallInput): OpenCall | string {
   const [call] = matching;
   if (call && matching.length === 1) return call;
   if (call) return 'turn_id: several calls have this call_id; say which turn is meant';
-  const waiting = state.calls.inState('unknown').map(({ planned }) => planned.call_id);
+  const waiting = state.calls.asked().map(({ planned }) => planned.call_id);
   return `call_id: no call ${JSON.stringify(input.call_id.slice(0, 80))} waits for a decision; waiting: ${waiting.join(', ') || 'none'}`;
 }
 

@@ -2,7 +2,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
-import { SEARCH_ATTRIBUTES } from '../src/protocol/task.ts';
+import { SEARCH_ATTRIBUTES, type TaskState as StateName } from '../src/protocol/task.ts';
 import { currentDetails } from './details.ts';
 import type { TaskState } from './task-state.ts';
 
@@ -16,7 +16,7 @@ export function show(state: TaskState): void {
   const { opened } = state;
   if (!opened?.search_attributes) return;
   // A tool round is not worth two events: it counts as working.
-  const name = state.name === 'running_tools' ? 'working' : state.name;
+  const name = state.name === 'running_tools' ? searchedAs(state) : state.name;
   const known = workflowInfo().typedSearchAttributes;
   if (known.get(STATE) === name) return;
   upsertSearchAttributes([
@@ -28,4 +28,12 @@ export function show(state: TaskState): void {
           { key: AGENT, value: opened.label },
         ]),
   ]);
+}
+
+/**
+ * A call of unknown outcome is found as waiting before a person is asked about it: nothing is to be written when the
+ * asking begins, see `ASK_AFTER_MS`.
+ */
+function searchedAs({ calls }: TaskState): StateName {
+  return calls.inState('unknown').length > 0 ? 'waiting_for_person' : 'working';
 }

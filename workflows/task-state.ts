@@ -83,8 +83,8 @@ export class TaskState {
     if (this.outcome) return endName(this.outcome, this.turns.at(-1));
     if (this.cancelRequested) return 'cancelling';
     if (!this.opened) return 'opening';
-    if (this.calls.inState('unknown').length > 0) return 'waiting_for_person';
-    if (this.calls.inState('running', 'planned').length > 0) return 'running_tools';
+    if (this.calls.asked().length > 0) return 'waiting_for_person';
+    if (this.calls.inState('running', 'planned', 'unknown').length > 0) return 'running_tools';
     if (this.blocked && this.others.length > 0) return 'waiting_for_service';
     return 'working';
   }

@@ -123,7 +123,9 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
       first.signal('SIGSTOP');
       await stack.worker();
       await unknown(stack, task);
-      await task.resolveCall({ call_id: 'late', action: 'report_failure', error: 'Nobody knows.' });
+      // Refused while it has only just become unknown.
+      const decision = { call_id: 'late', action: 'report_failure', error: 'Nobody knows.' } as const;
+      await until('the answer is taken', () => task.resolveCall(decision).catch(() => null), PATIENCE_MS);
       first.signal('SIGCONT');
       const record = await task.result();
       assert.equal(record.output_text, 'Nobody knows.');
@@ -171,12 +173,11 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
     withStack(async (stack) => {
       await stack.worker();
       const task = await stack.start([
-        { call: { name: 'stubborn_once', arguments: { ms: 4500 } } },
+        { call: { name: 'stubborn_once', arguments: { ms: 6000 } } },
         { say: '{{stubborn_once}}' },
       ]);
-      await unknown(stack, task);
-      const [pending] = await task.pending();
-      assert.equal(pending?.reason, 'it did not end within 1 s');
+      const pending = await until('a person is asked', async () => (await task.pending())[0]);
+      assert.equal(pending.reason, 'it did not end within 1 s');
       await assertExact(stack, task, { text: 'late', told: 1 });
       await effects(stack, 1);
     }));
