@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { ProbeOptions } from '../probe/index.ts';
 import {
   CannotProbe,
+  counted,
   estimate,
   isQuestion,
   LIMITS,
@@ -120,7 +121,7 @@ async function confirm(options: ProbeOptions, yes: boolean): Promise<void> {
       ? 'without a spending limit'
       : `each limited to ${options.budgetCents} cents`;
   say(
-    `This makes ${sessions} sessions at ${host}, ${limit}, runs ${turns} to ${most} short turns of ${options.model} in ` +
+    `This makes ${counted(sessions, 'session')} at ${host}, ${limit}, runs ${turns} to ${most} short turns of ${options.model} in ` +
       `them, ${Math.round((options.limits?.totalMs ?? LIMITS.totalMs) / 1000)} s at most, and deletes them.`,
   );
   if (yes || isLocal(options.baseUrl)) return;

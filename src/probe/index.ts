@@ -11,5 +11,5 @@ export {
 } from './profile.ts';
 export type { Finding } from './question.ts';
 export type { ProbeReport } from './report.ts';
-export { reportText } from './report-text.ts';
+export { counted, reportText } from './report-text.ts';
 export type { Limits } from './scene.ts';

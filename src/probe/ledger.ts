@@ -106,7 +106,7 @@ export class Ledger {
   async clear(signal: AbortSignal, limitMs: number): Promise<Cleared> {
     const left: Left[] = [];
     try {
-      await this.#findLost(signal);
+      if (this.#sent > 0) await this.#findLost(signal);
     } catch (error) {
       if (this.#unanswered > 0) left.push({ id: 'unknown', why: `a create got no answer; ${words(error)}` });
     }

@@ -108,7 +108,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
     await reach(http, stop.signal);
     await options.confirm?.();
     for (const row of chosen(only)) {
-      options.progress?.(row.name);
+      if (!stop.signal.aborted) options.progress?.(row.name);
       await play(row, context, stop.signal);
     }
   } catch (error) {

@@ -13,8 +13,7 @@ export function reportText(report: ProbeReport): string {
   const open = findings.filter(({ verdict }) => verdict === 'not_asked');
   return [
     headline(report),
-    '',
-    ...asked.flatMap(block),
+    ...(asked.length === 0 ? [] : ['', ...asked.flatMap(block)]),
     ...(open.length === 0 ? [] : ['', 'Not asked', ...open.flatMap(unasked)]),
     '',
     ...summary(report),
@@ -32,8 +31,8 @@ function headline({
 }: ProbeReport): string {
   const spent = tokens === null ? '' : `, ${tokens} tokens`;
   return (
-    `${host}, model ${model}: ${requests} requests, ${sessions.created} sessions, ${turns} turns${spent}, ` +
-    `${seconds.toFixed(1)} s`
+    `${host}, model ${model}: ${counted(requests, 'request')}, ${counted(sessions.created, 'session')}, ` +
+    `${counted(turns, 'turn')}${spent}, ${seconds.toFixed(1)} s`
   );
 }
 
@@ -91,6 +90,13 @@ function summary(report: ProbeReport): string[] {
   return [
     `Assumptions: ${counts}.`,
     ...(broken.length === 0 ? [] : [`Holdfast does not work well with this server: ${broken.join(', ')}.`]),
-    ...(left.length === 0 ? [`All ${sessions.created} sessions are deleted.`] : left),
+    ...(left.length === 0 && sessions.created > 0
+      ? [`${counted(sessions.created, 'session')} deleted.`]
+      : left),
   ];
+}
+
+/** A number with its noun, such as `1 turn`. */
+export function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

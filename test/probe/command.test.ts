@@ -24,11 +24,11 @@ describe('holdfast probe', { ...LIMIT, concurrency: true }, () => {
       const only = ['--only', 's3,S14,q17', '--listen', '0'];
       const first = await holdfast(['probe', '--base-url', server.url, ...only, '--save', file], { env });
       assert.equal(first.code, 0, first.stderr);
-      assert.match(first.stdout, /^127\.0\.0\.1:\d+, model gpt-5: \d+ requests, 1 sessions, 2 turns/);
+      assert.match(first.stdout, /^127\.0\.0\.1:\d+, model gpt-5: \d+ requests, 1 session, 2 turns/);
       assert.match(first.stdout, /^S14 +differs, safe +How is an unknown session refused\?$/m);
       assert.match(first.stdout, /^ +404 not_found$/m);
-      assert.match(first.stdout, /^All 1 sessions are deleted\.$/m);
-      assert.match(first.stderr, /^This makes 1 sessions at 127\.0\.0\.1:\d+, each limited to 25 cents/);
+      assert.match(first.stdout, /^1 session deleted\.$/m);
+      assert.match(first.stderr, /^This makes 1 session at 127\.0\.0\.1:\d+, each limited to 25 cents/);
       const saved = JSON.parse(readFileSync(file, 'utf8')) as Profile;
       assert.deepEqual(Object.keys(saved.answers).toSorted(), ['Q17', 'S14', 'S3']);
       assert.doesNotMatch(readFileSync(file, 'utf8'), new RegExp(KEY));
@@ -77,7 +77,7 @@ describe('holdfast probe', { ...LIMIT, concurrency: true }, () => {
       const { code, stdout, stderr } = await end;
       assert.equal(code, 130, stderr);
       assert.match(stderr, /^holdfast: stopping, and deleting what was created$/m);
-      assert.match(stdout, /^All 1 sessions are deleted\.$/m);
+      assert.match(stdout, /^1 session deleted\.$/m);
       const { creates, deletes } = server.counters().totals;
       assert.deepEqual([creates, deletes], [1, 1]);
     } finally {
