@@ -14,9 +14,10 @@ const MAX_WAIT_MS = 30_000;
  */
 export function toFailure(error: unknown, attempt: number): unknown {
   if (error instanceof InvalidInputError)
-    return ApplicationFailure.nonRetryable(error.message, FAILURE.invalidInput);
+    return ApplicationFailure.nonRetryable(error.message, FAILURE.invalidInput, { attempts: attempt });
   if (!(error instanceof ApiError)) return error;
-  if (!error.retryable) return ApplicationFailure.nonRetryable(error.message, FAILURE.apiRefused);
+  if (!error.retryable)
+    return ApplicationFailure.nonRetryable(error.message, FAILURE.apiRefused, { attempts: attempt });
   const backoff = Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10), MAX_WAIT_MS);
   return ApplicationFailure.create({
     message: error.message,

@@ -2,7 +2,7 @@
 import { faultPoint } from '../src/faults/fault-point.ts';
 import { deliver } from '../src/openai/deliver.ts';
 import { ApiError } from '../src/openai/api-error.ts';
-import { followTurn as follow } from '../src/openai/turn-follower.ts';
+import { followTurn as follow, isGone } from '../src/openai/turn-follower.ts';
 import type {
   FollowInput,
   FollowOutput,
@@ -68,8 +68,8 @@ export async function postInput(
     faultPoint('post.before_return');
     return { posted, confirmed, session_gone: false };
   } catch (error) {
-    if (error instanceof ApiError && error.kind === 'not_found')
-      return { posted, confirmed: [], session_gone: true };
-    throw error;
+    if (!(error instanceof ApiError) || error.kind !== 'not_found') throw error;
+    // Still there: what was not posted is due again, what was is read again by the next follower.
+    return { posted, confirmed: [], session_gone: await isGone(deps.api, session_id, signal) };
   }
 }

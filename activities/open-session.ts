@@ -9,6 +9,7 @@ import { ACTIVITY, type OpenedSession, type OpenSessionInput } from '../src/prot
 import { isRecord } from '../src/protocol/json.ts';
 import { isRoot, isTerminal } from '../src/protocol/outcome.ts';
 import type { AgentTaskInput } from '../src/protocol/task.ts';
+import { oneLine } from '../src/protocol/text.ts';
 import { InvalidInputError } from '../src/schema/invalid-input.ts';
 import { parseTaskInput } from '../src/schema/task-input.ts';
 import type { Adapted } from './adapt.ts';
@@ -74,7 +75,9 @@ async function create(
       how,
       sweep: lookFirst,
       agent: agent.name,
-      label: agent.name ?? task.agent_id ?? session.agent?.name ?? session.agent?.model ?? 'inline agent',
+      label: shortLabel(
+        agent.name ?? task.agent_id ?? session.agent?.name ?? session.agent?.model ?? 'inline agent',
+      ),
       model: session.agent?.model ?? null,
       turn_id: null,
       after_turn_id: null,
@@ -146,7 +149,7 @@ async function attach(
       how: 'attached',
       sweep: false,
       agent: name,
-      label: name ?? session.agent?.name ?? session.agent?.model ?? 'attached agent',
+      label: shortLabel(name ?? session.agent?.name ?? session.agent?.model ?? 'attached agent'),
       model: session.agent?.model ?? null,
       turn_id: active?.id ?? null,
       after_turn_id: (active ? before?.id : newest?.id) ?? null,
@@ -173,4 +176,9 @@ function isJsonSchema(agent: unknown): boolean {
   const text = isRecord(agent) ? agent['text'] : undefined;
   const format = isRecord(text) ? text['format'] : undefined;
   return isRecord(format) && format['type'] === 'json_schema';
+}
+
+/** A search attribute may take 2 KiB; a longer one would end the task. */
+function shortLabel(name: string): string {
+  return oneLine(name, 100);
 }

@@ -35,6 +35,8 @@ import { TaskState, type Outcome, type TaskSnapshot } from './task-state.ts';
 const OPEN_GRACE_MS = 30_000;
 /** After a repeated creation, a lost attempt may still create a session for a while (I1). */
 const SWEEP_AFTER_MS = 2 * 60_000;
+/** The same for a task that ends without a session; a creation that takes longer is not waited for. */
+const LATE_SESSION_MS = 45_000;
 
 /** The workflow. Input: one `AgentTaskInput`; the second argument is set by continue-as-new alone. */
 export async function agentTask(...args: [AgentTaskInput?, TaskSnapshot?]): Promise<RunRecord> {
@@ -131,11 +133,11 @@ class AgentTask {
       return opened;
     } catch (error) {
       if (isCancellation(error)) {
-        // Whether a session was created is not known: none is to be left behind.
-        await this.#sweep(null);
+        await this.#sweepUnopened();
         throw error;
       }
-      const { type, message } = refusal(error);
+      const { type, message, attempts } = refusal(error);
+      if (attempts > 1) await this.#sweepUnopened();
       throw ApplicationFailure.nonRetryable(message, type);
     } finally {
       answered = true;
@@ -174,6 +176,13 @@ class AgentTask {
     } catch (error) {
       refusal(error);
     }
+  }
+
+  /** No session was opened, but a lost attempt may have created one, or may still: none is to be left behind (I1). */
+  async #sweepUnopened(): Promise<void> {
+    await this.#sweep(null);
+    await sleep(LATE_SESSION_MS, { summary: 'before orphan sessions are looked for again' });
+    await this.#sweep(null);
   }
 
   #end(outcome: Outcome): void {

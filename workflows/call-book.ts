@@ -131,6 +131,17 @@ export class CallBook {
     call.again_run = call.run_no + 1;
   }
 
+  /** Nobody seems to want the result. It is kept until a later read says so too (I4). */
+  drop(call: OpenCall, note: string): void {
+    call.state = 'dropped';
+    call.note = note;
+  }
+
+  /** A read shows that a call is no longer asked for. */
+  confirm(key: string): void {
+    this.settle(key, this.#open.get(key)?.state === 'dropped' ? 'dropped' : 'delivered');
+  }
+
   /** Closes a call: its result is confirmed, or nobody wants it any more. */
   settle(key: string, how: 'delivered' | 'dropped' | 'unknown', note?: string): void {
     const call = this.#open.get(key);
@@ -153,6 +164,7 @@ export class CallBook {
       else if (call.state === 'running') this.settle(key, 'unknown', 'still running when the task ended');
       else if (call.state === 'posted')
         this.settle(key, 'delivered', 'sent; the end came before it was confirmed');
+      else if (call.state === 'dropped') this.settle(key, 'dropped');
       else this.settle(key, 'dropped', call.result ? 'finished, result not sent' : 'not started');
     }
   }

@@ -21,7 +21,7 @@ import {
   type ResolveCallResult,
   type TaskStatus,
 } from '../src/protocol/task.ts';
-import { truncate, wellFormed } from '../src/protocol/text.ts';
+import { truncate, utf8Length, wellFormed } from '../src/protocol/text.ts';
 import type { OpenCall } from './call-book.ts';
 import type { TaskState } from './task-state.ts';
 
@@ -74,10 +74,27 @@ export function handleMessages(state: TaskState, changed: () => void): void {
         return;
       const call = state.calls.get(callKey(outcome));
       if (!call || call.run_no !== outcome.run_no) return;
-      if (state.calls.save(call, outcome.result, Date.now())) changed();
+      if (state.calls.save(call, toldResult(outcome.result), Date.now())) changed();
     },
     { description: 'Sent by a tool that ended after its attempt was given up.' },
   );
+}
+
+/** What a signal says a tool's result is: these fields and no others, and no more of them than a tool may give. */
+function toldResult({ success, output, error }: ToolResult): ToolResult {
+  if (!success)
+    return {
+      success,
+      error: truncate(wellFormed(typeof error === 'string' ? error : 'The tool failed.'), 2000),
+    };
+  if (output === null || output === undefined) return { success, output: null };
+  const json = JSON.stringify(output);
+  if (Array.isArray(output) && utf8Length(wellFormed(json)) <= 2 * MAX_RESULT_BYTES)
+    return { success, output };
+  return {
+    success,
+    output: truncate(wellFormed(typeof output === 'string' ? output : json), MAX_RESULT_BYTES),
+  };
 }
 
 /** The call that the input means, or a sentence that says why there is none. */

@@ -6,11 +6,18 @@ import { sleep, uuid4 } from '@temporalio/workflow';
 
 import type { PostOutcome, Posting } from '../src/protocol/activities.ts';
 import { callKey } from '../src/protocol/calls.ts';
+import { utf8Length, wellFormed } from '../src/protocol/text.ts';
 import type { InputMessage } from '../src/protocol/wire.ts';
 import type { OpenCall } from './call-book.ts';
 import type { TaskContext } from './context.ts';
+import { loseOutcome } from './unknown-outcome.ts';
 
 const MAX_PAUSE_MS = 60_000;
+/** One activity input may take 2 MiB, all commands of one workflow task 4 MiB: the rest goes with the next. */
+const MAX_BATCH_BYTES = 1024 * 1024;
+/** A cancel may reach a session just before its turn begins, and then has no effect: it is posted again. */
+const CANCEL_AGAIN_MS = 5000;
+const CANCEL_REFUSED_MS = 1000;
 
 export class Outbox {
   readonly #context: TaskContext;
@@ -18,7 +25,10 @@ export class Outbox {
   /** Keys of what is on its way. */
   readonly #inFlight = new Set<string>();
   #cancelKey: string | null = null;
-  #cancelPosted = false;
+  #cancelTries = 0;
+  #cancelAfter = 0;
+  #messageFailures = 0;
+  #messageAfter = 0;
 
   /** @param messages the task's input, where it is to be posted. */
   constructor(context: TaskContext, messages: InputMessage[] | null) {
@@ -45,9 +55,16 @@ export class Outbox {
     return message === 'posted' && this.#messages ? [{ key: messageKey, input: this.#messages }] : [];
   }
 
-  /** Takes out everything that can be posted now. It is on its way until `release`. */
+  /** Takes out what can be posted now, as much as one activity may carry. It is on its way until `release`. */
   take(): Posting[] {
-    const due = this.#candidates().filter((posting) => !this.#inFlight.has(keyOf(posting)));
+    const due: Posting[] = [];
+    let bytes = 0;
+    for (const posting of this.#candidates()) {
+      if (this.#inFlight.has(keyOf(posting))) continue;
+      bytes += utf8Length(wellFormed(JSON.stringify(posting)));
+      if (due.length > 0 && bytes > MAX_BATCH_BYTES) break;
+      due.push(posting);
+    }
     for (const posting of due) this.#inFlight.add(keyOf(posting));
     return due;
   }
@@ -62,9 +79,10 @@ export class Outbox {
     const { state } = this.#context;
     for (const { kind, key, outcome, detail } of outcomes) {
       if (kind === 'cancel') {
-        this.#cancelPosted = true;
+        this.#cancelLater(outcome === 'accepted' ? CANCEL_AGAIN_MS : CANCEL_REFUSED_MS);
       } else if (kind === 'message') {
         if (outcome === 'accepted') state.message = 'posted';
+        if (outcome === 'still_required') this.#messageLater();
         if (outcome === 'refused') {
           this.#context.end({
             reason: 'api_refused',
@@ -75,12 +93,28 @@ export class Outbox {
         const call = state.calls.get(key);
         if (!call) continue;
         if (outcome === 'accepted') call.state = 'posted';
-        else if (outcome === 'unwanted')
-          state.calls.settle(key, 'dropped', 'the service no longer waits for it');
+        else if (outcome === 'unwanted') state.calls.drop(call, 'the service no longer waits for it');
         else if (outcome === 'still_required') this.postLater(call);
         else this.#replace(call, detail);
       }
     }
+  }
+
+  /** The turn that refused the message is over. */
+  messageNow(): void {
+    this.#messageAfter = 0;
+  }
+
+  #messageLater(): void {
+    const pause = Math.min(1000 * 2 ** this.#messageFailures++, MAX_PAUSE_MS);
+    this.#messageAfter = Date.now() + pause;
+    this.#context.background(sleep(pause, { summary: 'before the message is posted again' }));
+  }
+
+  #cancelLater(pause: number): void {
+    this.#cancelTries++;
+    this.#cancelAfter = Date.now() + pause;
+    this.#context.background(sleep(pause, { summary: 'before the cancellation is posted again' }));
   }
 
   /** The service asks still and did not take the result: the same bytes again, later and later (I4). */
@@ -92,10 +126,12 @@ export class Outbox {
     this.#context.background(sleep(pause, { summary: 'before the result is posted again' }));
   }
 
-  /** Refused for what it is: the model is told so, in few bytes. A second refusal ends it. */
+  /** Refused for what it is: the model is told so, in few bytes. After a second refusal a person is asked. */
   #replace(call: OpenCall, detail = 'refused by the service'): void {
     if (call.replaced) {
-      this.#context.state.calls.settle(callKey(call.planned), 'dropped', detail);
+      // Nothing of ours helps, and the service waits: somebody has to know.
+      call.result = null;
+      loseOutcome(this.#context, call, `the service refuses its result: ${detail}`);
       return;
     }
     call.replaced = true;
@@ -109,12 +145,21 @@ export class Outbox {
 
   #candidates(): Posting[] {
     const { state } = this.#context;
-    if (this.#cancelKey !== null) return this.#cancelPosted ? [] : [{ kind: 'cancel', key: this.#cancelKey }];
+    const now = Date.now();
+    if (this.#cancelKey !== null) {
+      if (this.#cancelAfter > now) return [];
+      // A new key each time: under the old one the service might take it for a repeat.
+      return [
+        {
+          kind: 'cancel',
+          key: this.#cancelTries === 0 ? this.#cancelKey : `${this.#cancelKey}_${this.#cancelTries}`,
+        },
+      ];
+    }
     const postings: Posting[] = [];
-    if (state.message === 'queued' && this.#messages) {
+    if (state.message === 'queued' && this.#messages && this.#messageAfter <= now) {
       postings.push({ kind: 'message', key: state.messageKey, input: this.#messages });
     }
-    const now = Date.now();
     for (const { planned, result, post_after } of state.calls.inState('saved')) {
       if (result === null || post_after > now) continue;
       postings.push({ kind: 'tool_result', turn_id: planned.turn_id, call_id: planned.call_id, result });

@@ -14,6 +14,10 @@ export class Peek {
   #armed = false;
   #due = false;
   #waitMs = FIRST_MS;
+  /** The length of the armed timer. */
+  #armedMs = 0;
+  /** The timer that counts; an abandoned one fires without effect. */
+  #timer = 0;
   /** Counts the phases of waiting, so that a timer of an earlier phase means nothing in a later one. */
   #phase = 0;
 
@@ -34,7 +38,10 @@ export class Peek {
     this.#armed = true;
     const phase = this.#phase;
     const wait = this.#waitMs;
+    const timer = ++this.#timer;
+    this.#armedMs = wait;
     const look = sleep(wait, { summary: 'next look at the waiting session' }).then(() => {
+      if (timer !== this.#timer) return;
       this.#armed = false;
       if (phase !== this.#phase) return;
       this.#due = true;
@@ -48,5 +55,7 @@ export class Peek {
     this.#phase++;
     this.#due = false;
     this.#waitMs = FIRST_MS;
+    // A short timer may serve the next phase, at half the cost in history; a long one would let it wait.
+    if (this.#armedMs > FIRST_MS) this.#armed = false;
   }
 }

@@ -6,6 +6,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 
+import { isRecord } from '../src/protocol/json.ts';
 import { ACTIVITY, type Activities, type TaskSettings } from '../src/protocol/activities.ts';
 
 const OPEN_HEARTBEAT_MS = 10_000;
@@ -54,9 +55,21 @@ export function sweepSessions(): Activities['holdfast.sweepSessions'] {
   })[ACTIVITY.sweepSessions];
 }
 
-/** Type and sentence of an activity's final failure; anything unexpected is thrown on. */
-export function refusal(error: unknown): { type: string; message: string } {
-  const cause = error instanceof ActivityFailure ? error.cause : undefined;
-  if (cause instanceof ApplicationFailure) return { type: cause.type ?? 'Failed', message: cause.message };
-  throw error;
+/**
+ * Type and sentence of an activity's final failure, whoever or whatever ended it; `attempts` when it says so.
+ * Anything else is a fault of ours and thrown on.
+ */
+export function refusal(error: unknown): { type: string; message: string; attempts: number } {
+  if (!(error instanceof ActivityFailure)) throw error;
+  const { cause } = error;
+  if (!(cause instanceof ApplicationFailure)) {
+    return {
+      type: 'ActivityEnded',
+      message: `${error.activityType} was ended: ${cause?.name ?? 'unknown'}`,
+      attempts: 0,
+    };
+  }
+  const [detail] = cause.details ?? [];
+  const attempts = isRecord(detail) && typeof detail['attempts'] === 'number' ? detail['attempts'] : 0;
+  return { type: cause.type ?? 'Failed', message: cause.message, attempts };
 }

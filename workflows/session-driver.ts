@@ -84,7 +84,7 @@ export class SessionDriver {
   }
 
   get #isQuiet(): boolean {
-    const owed = this.#context.state.calls.inState('running', 'saved', 'posted');
+    const owed = this.#context.state.calls.inState('running', 'saved', 'posted', 'dropped');
     return !this.#following && this.idle && this.#outbox.idle && owed.length === 0;
   }
 
@@ -117,7 +117,7 @@ export class SessionDriver {
       after_turn_id: state.afterTurnId,
       postings,
       known: state.calls.knownKeys(),
-      unconfirmed: state.calls.inState('posted').map((call) => callKey(call.planned)),
+      unconfirmed: state.calls.inState('posted', 'dropped').map((call) => callKey(call.planned)),
       messages: this.#outbox.unseenMessages(),
     });
     const taken = this.#guard(follow).then((output) => {
@@ -139,7 +139,7 @@ export class SessionDriver {
       this.#outbox.release(postings);
       if (!output) return;
       this.#outbox.settle(output.posted);
-      for (const key of output.confirmed) state.calls.settle(key, 'delivered');
+      for (const key of output.confirmed) state.calls.confirm(key);
       if (output.session_gone) this.#context.end({ reason: 'session_gone', error: null });
       this.#unblock();
     });
@@ -151,12 +151,14 @@ export class SessionDriver {
     state.turnId = output.turn_id ?? state.turnId;
     state.others = output.others;
     this.#outbox.settle(output.posted);
-    for (const key of output.confirmed) state.calls.settle(key, 'delivered');
+    for (const key of output.confirmed) state.calls.confirm(key);
     for (const key of output.required_again) {
       const call = state.calls.get(key);
       if (call) this.#outbox.postLater(call);
     }
     for (const planned of output.calls) state.calls.add(planned, Date.now());
+    // What is waited for now is something else than before.
+    if (output.calls.length + output.posted.length > 0) this.#peek.reset();
     if (output.landed.includes(state.messageKey)) state.message = 'landed';
     switch (output.reason) {
       case 'calls':
@@ -187,6 +189,7 @@ export class SessionDriver {
     if (state.message !== 'queued' && !missed) return false;
     state.afterTurnId = output.turn.turn_id;
     state.turnId = output.next_turn_id;
+    this.#outbox.messageNow();
     this.#unblock();
     return true;
   }

@@ -3,17 +3,11 @@ import { CancellationScope, sleep } from '@temporalio/workflow';
 
 import type { OpenCall } from './call-book.ts';
 import type { TaskContext } from './context.ts';
+import { loseOutcome } from './unknown-outcome.ts';
 import { checkTool, runTool, type RunRequest } from './tool-run.ts';
 
 /** Runs that never started are tried again this often, later and later. */
 const MAX_STARTS = 5;
-
-/**
- * How long an outcome is unknown before a person is asked. A tool may still tell its end by itself. And a worker
- * that answers a query out of turn has state that no workflow task has made durable: an answer to that, in the same
- * workflow task, could not be replayed. The timer proves that the one before was completed.
- */
-const ASK_AFTER_MS = 1000;
 
 export class ToolRunner {
   readonly #context: TaskContext;
@@ -108,11 +102,6 @@ export class ToolRunner {
       if (found.status === 'not_done' && call.run_no < MAX_STARTS && !this.#closing)
         return this.#context.state.calls.runAgain(call);
     }
-    const since = Date.now();
-    this.#context.state.calls.lose(call, why, since);
-    const asking = sleep(ASK_AFTER_MS, { summary: 'before a person is asked' }).then(() => {
-      if (call.unknown_since === since) call.asked = true;
-    });
-    this.#context.background(asking);
+    loseOutcome(this.#context, call, why);
   }
 }

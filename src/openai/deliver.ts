@@ -11,7 +11,8 @@ import { faultPoint } from '../faults/fault-point.ts';
 import type { PostOutcome, Posting } from '../protocol/activities.ts';
 import { callKey, owed } from '../protocol/calls.ts';
 import { isTerminal } from '../protocol/outcome.ts';
-import type { InputEvent } from '../protocol/wire.ts';
+import { canonicalJson } from '../protocol/json.ts';
+import type { InputEvent, Item } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
 import { ApiError } from './api-error.ts';
 import { resultPostKey } from './keys.ts';
@@ -81,7 +82,16 @@ async function deliverResult(
     outcome,
     ...(detail ? { detail } : {}),
   });
-  const event: InputEvent = { type: 'agent.session.input.tool_result', turn_id, call_id, ...result };
+  const { success, output, error } = result;
+  // Field by field: nothing else that a result may carry gets into the event.
+  const event: InputEvent = {
+    type: 'agent.session.input.tool_result',
+    turn_id,
+    call_id,
+    success,
+    ...(output === undefined ? {} : { output }),
+    ...(error === undefined ? {} : { error }),
+  };
   const key = resultPostKey(context.sessionId, turn_id, call_id, JSON.stringify(event));
 
   faultPoint('result.before_post');
@@ -99,6 +109,7 @@ async function deliverResult(
   if (!(await isRequired(context, posting))) {
     await sleep(SPACED_READ_MS, context.signal);
     if (!(await isRequired(context, posting))) {
+      if (await hasResult(context, posting)) return done('accepted');
       context.log.info('the service no longer waits for this result', {
         turn_id,
         call_id,
@@ -121,6 +132,27 @@ async function isRequired(
   ]);
   if (turn && isTerminal(turn)) return false;
   return owed(session.required_actions).calls.some((required) => callKey(required) === callKey(call));
+}
+
+/** True when the turn holds this very result: an earlier post was taken, and only its reply was lost. */
+async function hasResult(
+  context: DeliverContext,
+  { turn_id, call_id, result }: Extract<Posting, { kind: 'tool_result' }>,
+): Promise<boolean> {
+  const same = (item: Item): boolean =>
+    result.success
+      ? canonicalJson(item.output ?? null) === canonicalJson(result.output ?? null)
+      : item.error === result.error;
+  try {
+    const items = await context.api.turnItems(context.sessionId, turn_id, context.signal);
+    return items.some(
+      (item) => item.type === 'function_call_output' && item.call_id === call_id && same(item),
+    );
+  } catch (error) {
+    // A turn that is not to be found shows nothing.
+    if (error instanceof ApiError && error.kind === 'not_found') return false;
+    throw error;
+  }
 }
 
 function isUnknownCall(refusal: ApiError | null): boolean {

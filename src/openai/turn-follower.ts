@@ -15,6 +15,7 @@ import { firstTurnAfter, isRoot, isTerminal, sessionEnd } from '../protocol/outc
 import { Progress } from '../protocol/progress.ts';
 import { Unconfirmed } from '../protocol/unconfirmed.ts';
 import type { Session, SessionEvent, Turn } from '../protocol/wire.ts';
+import type { AgentsApi } from './agents-api.ts';
 import { ApiError } from './api-error.ts';
 import { deliver } from './deliver.ts';
 import { EventFeed } from './event-feed.ts';
@@ -29,19 +30,37 @@ const GATHER_MS = 2000;
 const GATHER_READ_MS = 200;
 /** Between the two reads after which a posted result counts as not taken, or a message as lost. */
 const SPACED_READ_MS = 3000;
+const MAX_PLANNED_BYTES = 512 * 1024;
+const GONE_READ_MS = 2000;
 const FIRST_REREAD_MS = 300;
 const MAX_REREAD_MS = 15_000;
+const GOOD_STREAM_MS = 5000;
 const REOPEN_PAUSES_MS = [0, 100, 250, 500, 1000, 2000, 5000];
 
 /** Runs one follower to its end. Throws ApiError when a request failed in a way that this attempt cannot mend. */
 export async function followTurn(input: FollowInput, options: FollowOptions): Promise<FollowOutput> {
-  const follower = new TurnFollower(input, options);
-  try {
-    return await follower.run();
-  } catch (error) {
-    if (error instanceof ApiError && error.kind === 'not_found') {
-      return follower.output('session_gone', { error: { code: error.code, message: error.message } });
+  for (;;) {
+    const follower = new TurnFollower(input, options);
+    try {
+      return await follower.run();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.kind !== 'not_found') throw error;
+      if (await isGone(options.api, input.session_id, options.signal)) {
+        return follower.output('session_gone', { error: { code: error.code, message: error.message } });
+      }
+      // It is there: begin anew. What was posted is posted again, the same bytes under the same keys.
     }
+  }
+}
+
+/** True when a second read, some time after the first, finds no session either: one read decides nothing (I4). */
+export async function isGone(api: AgentsApi, sessionId: string, signal: AbortSignal): Promise<boolean> {
+  await sleep(GONE_READ_MS, signal);
+  try {
+    await api.getSession(sessionId, signal);
+    return false;
+  } catch (error) {
+    if (error instanceof ApiError && error.kind === 'not_found') return true;
     throw error;
   }
 }
@@ -59,6 +78,7 @@ class TurnFollower {
   readonly #confirmed: string[] = [];
   readonly #requiredAgain: string[] = [];
   readonly #planned = new Map<string, PlannedCall>();
+  #plannedBytes = 0;
   #turnId: string | null;
   #turnStatus: string | null = null;
   #sessionStatus: string | null = null;
@@ -90,15 +110,15 @@ class TurnFollower {
       for (let failures = 0; ; failures++) {
         await sleep(REOPEN_PAUSES_MS[Math.min(failures, REOPEN_PAUSES_MS.length - 1)] ?? 0, either);
         this.#reconnects++;
-        const before = this.#progress.view().events;
+        const opened = Date.now();
         const output = await this.#listen(either);
         if (output !== 'ended' && output !== 'silent') {
           faultPoint('follow.before_return');
           return output;
         }
-        // A silence was pause enough; a stream that brought something was a good one.
+        // A silence was pause enough; a stream that lived for a while was a good one, whatever it brought.
         if (output === 'silent') failures = -1;
-        else if (this.#progress.view().events > before) failures = 0;
+        else if (Date.now() - opened >= GOOD_STREAM_MS) failures = 0;
       }
     } catch (error) {
       if (signal.aborted) throw signal.reason;
@@ -153,7 +173,9 @@ class TurnFollower {
       const context = { api, log, signal, sessionId: this.#input.session_id };
       const outcome = await deliver(context, posting);
       this.#posted.push(outcome);
-      if (outcome.outcome !== 'accepted') continue;
+      const taken = outcome.outcome === 'accepted' || outcome.outcome === 'unwanted';
+      if (!taken) continue;
+      // Two reads called an unwanted one settled; if later ones ask for it, it goes out again (I4).
       if (posting.kind === 'tool_result') this.#unconfirmed.add(outcome.key);
       if (posting.kind === 'message') this.#messages.add(posting, Date.now());
     }
@@ -250,7 +272,11 @@ class TurnFollower {
     for (const call of due.calls) {
       const key = callKey(call);
       if (this.#known.has(key) || this.#planned.has(key)) continue;
-      this.#planned.set(key, this.#options.plan(call));
+      const planned = this.#options.plan(call);
+      this.#plannedBytes += JSON.stringify(planned).length;
+      // One activity result takes 2 MiB; the next follower finds the rest.
+      if (this.#planned.size > 0 && this.#plannedBytes > MAX_PLANNED_BYTES) break;
+      this.#planned.set(key, planned);
     }
 
     if (this.#requiredAgain.length > 0) return this.output('blocked');
@@ -275,7 +301,8 @@ class TurnFollower {
     const quick = this.#unconfirmed.size > 0;
     this.#lookWithin(quick ? SPACED_READ_MS : this.#rereadMs);
     if (!quick) this.#rereadMs = Math.min(this.#rereadMs * 2, MAX_REREAD_MS);
-    if (turn || session.status !== 'idle') return null;
+    // A turn that the stream has shown is no lost message, whatever an older read says.
+    if (turn || this.#turnId !== null || session.status !== 'idle') return null;
     const { api, log } = this.#options;
     const context = { api, log, signal, sessionId: this.#input.session_id };
     for (const message of this.#messages.takeLost(Date.now(), SPACED_READ_MS)) {

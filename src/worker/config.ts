@@ -23,11 +23,12 @@ const duration = (fallback: string, maxMs = Infinity): z.ZodType<number> =>
       return z.NEVER;
     });
 
-const whole = (fallback: number, min: number): z.ZodType<number> =>
+const whole = (fallback: number, min: number, max = Number.MAX_SAFE_INTEGER): z.ZodType<number> =>
   z.coerce
     .number({ error: 'expected a whole number' })
     .int('expected a whole number')
     .min(min, `expected at least ${min}`)
+    .max(max, `expected at most ${max}`)
     .default(fallback);
 
 const flag = (fallback: 'true' | 'false'): z.ZodType<boolean> =>
@@ -57,7 +58,7 @@ const schema = z.object({
   HOLDFAST_CANCEL_WAIT: duration('30s'),
   /** How long running tools may go on after SIGTERM. */
   HOLDFAST_SHUTDOWN_GRACE: duration('30s'),
-  HOLDFAST_MAX_OUTPUT_BYTES: whole(256 * 1024, 1024),
+  HOLDFAST_MAX_OUTPUT_BYTES: whole(256 * 1024, 1024, 512 * 1024),
   /** Followers are many and idle: each task that the service works on holds one slot. */
   HOLDFAST_MAX_ACTIVITIES: whole(2000, 1),
   HOLDFAST_CONTINUE_AFTER_EVENTS: whole(10_000, 50),

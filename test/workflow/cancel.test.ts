@@ -90,12 +90,14 @@ describe('cancellation is a message to the service', { concurrency: true }, () =
     stack.emulator.addFaults({
       kind: 'status',
       session_id: session,
-      match: { input_type: 'agent.session.input.cancel' },
+      match: { input_type: 'cancel' },
       status: 503,
       times: 3,
     });
     await task.cancel();
     const note = await cancelled(task);
+    const refused = stack.emulator.posts(session).filter(({ status }) => status === 503);
+    assert.equal(refused.length, 3, 'the fault struck');
     assert.equal(stack.counts(note.session_id).cancels, 1);
   });
 });
