@@ -63,7 +63,7 @@ export const POINTS: readonly Question[] = [
     safe: (v) =>
       ['repeat', 'repeat_after_end', 'after_cancel'].every((part) => is(v, part, ...RECONCILED)) &&
       !is(v, 'other_result', 'taken'),
-    harm: 'A result whose answer was lost is reported as refused, or a second one replaces the first.',
+    harm: 'A result whose answer was lost is taken for a bad one, or a second one replaces the first.',
   },
   {
     id: 'S7',
@@ -126,7 +126,7 @@ export const POINTS: readonly Question[] = [
     id: 'S14',
     question: 'How is an unknown session refused?',
     assumption: '404 not_found_error.',
-    holdfast: 'The status 404 alone says that a session is gone.',
+    holdfast: 'The status 404, seen twice, says that a session is gone.',
     holds: (v) => is(v, 'status', '404') && is(v, 'code', 'not_found_error'),
     safe: (v) => is(v, 'status', '404'),
     harm: 'A session that is gone is not recognised: its task fails with another error, or goes on asking.',
@@ -157,7 +157,7 @@ export const POINTS: readonly Question[] = [
     id: 'H3',
     question: 'Does a cancel end the turn as cancelled, and do nothing to an idle session?',
     assumption: 'Yes.',
-    holdfast: 'A cancelled task posts one and waits, bounded, for the end of the turn.',
+    holdfast: 'A cancelled task posts it until it takes effect, and waits, bounded, for the end of the turn.',
     holds: (v) => is(v, 'turn', 'cancelled') && is(v, 'idle', 'taken'),
     safe: (v) => is(v, 'turn', 'cancelled', 'completed'),
     harm: 'A cancelled task leaves its turn running at the server.',
