@@ -1,5 +1,5 @@
 /** All activities of a worker: Holdfast's own under names with a dot, every tool under its own name. */
-import { callIdempotencyKey, sessionKey } from '../src/openai/keys.ts';
+import { callIdempotencyKey } from '../src/openai/keys.ts';
 import { sweep } from '../src/openai/session-opener.ts';
 import { ACTIVITY, type Activities } from '../src/protocol/activities.ts';
 import { callKey, owed } from '../src/protocol/calls.ts';
@@ -8,7 +8,7 @@ import { adapt, type Adapted } from './adapt.ts';
 import type { ActivityDeps } from './deps.ts';
 import { afterReset } from './after-reset.ts';
 import { followTurn, postInput } from './follow-turn.ts';
-import { openSession } from './open-session.ts';
+import { openSession, taskSessionKey } from './open-session.ts';
 
 export type { ActivityDeps } from './deps.ts';
 
@@ -21,8 +21,7 @@ export function createActivities(deps: ActivityDeps): Record<string, (...args: n
     [ACTIVITY.postInput]: (input) => run((adapted) => postInput(deps, adapted, input)),
     [ACTIVITY.sweepSessions]: (input) =>
       run(({ context, signal }) => {
-        const { namespace, workflowExecution } = context.info;
-        const key = sessionKey(namespace ?? '', workflowExecution?.workflowId ?? '', input.first_run_id);
+        const key = taskSessionKey(context.info, input.first_run_id);
         return sweep(deps.api, { key, keep: input.keep, signal, log: context.log });
       }),
   };

@@ -58,8 +58,8 @@ async function create(
   const withInput = environment['type'] === 'none';
   if (task.input === undefined) throw InvalidInputError.at('input', 'needed: the first message of the task');
   const lookFirst = input.look_first || info.attempt > 1;
-  const workflowId = info.workflowExecution?.workflowId ?? '';
-  const key = sessionKey(info.namespace ?? '', workflowId, input.first_run_id);
+  const { workflowId = '' } = info.workflowExecution ?? {};
+  const key = taskSessionKey(info, input.first_run_id);
   const { agent: _, session_id: __, input: messages, metadata, ...further } = task;
   const body = {
     ...further,
@@ -94,6 +94,14 @@ async function create(
     }
     throw error;
   }
+}
+
+/** The key of the session of the task that an activity belongs to (I1). */
+export function taskSessionKey(
+  { namespace, workflowExecution }: Context['info'],
+  firstRunId: string,
+): string {
+  return sessionKey(namespace ?? '', workflowExecution?.workflowId ?? '', firstRunId);
 }
 
 /** The `agent` object of the request: a registered agent's, or the one given. */

@@ -27,6 +27,7 @@ import type { TaskState } from './task-state.ts';
 
 /** A person's result obeys the same bound as a tool's default. */
 const MAX_RESULT_BYTES = 256 * 1024;
+const MAX_ERROR_BYTES = 2000;
 
 const statusQuery = defineQuery<TaskStatus>('status');
 const pendingQuery = defineQuery<PendingDecision[]>('pending');
@@ -82,19 +83,21 @@ export function handleMessages(state: TaskState, changed: () => void): void {
 
 /** What a signal says a tool's result is: these fields and no others, and no more of them than a tool may give. */
 function toldResult({ success, output, error }: ToolResult): ToolResult {
-  if (!success)
-    return {
-      success,
-      error: truncate(wellFormed(typeof error === 'string' ? error : 'The tool failed.'), 2000),
-    };
-  if (output === null || output === undefined) return { success, output: null };
-  const json = JSON.stringify(output);
-  if (Array.isArray(output) && utf8Length(wellFormed(json)) <= 2 * MAX_RESULT_BYTES)
-    return { success, output };
-  return {
-    success,
-    output: truncate(wellFormed(typeof output === 'string' ? output : json), MAX_RESULT_BYTES),
-  };
+  if (!success) return failed(typeof error === 'string' ? error : 'The tool failed.');
+  const parts =
+    Array.isArray(output) && utf8Length(wellFormed(JSON.stringify(output))) <= 2 * MAX_RESULT_BYTES;
+  return parts ? { success, output } : succeeded(output);
+}
+
+/** A result of text, or of JSON as text. */
+function succeeded(output: unknown): ToolResult {
+  if (output === null || output === undefined) return { success: true, output: null };
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  return { success: true, output: truncate(wellFormed(text), MAX_RESULT_BYTES) };
+}
+
+function failed(sentence: string): ToolResult {
+  return { success: false, error: truncate(wellFormed(sentence), MAX_ERROR_BYTES) };
 }
 
 /** The call that the input means, or a sentence that says why there is none. */
@@ -115,15 +118,9 @@ function decide(state: TaskState, call: OpenCall, input: ResolveCallInput): void
   else state.calls.save(call, resultOf(input), Date.now());
 }
 
-function resultOf(input: ResolveCallInput): ToolResult {
-  if (input.action === 'report_failure') {
-    const sentence = input.error ?? 'The outcome of this call is unknown. Treat it as failed.';
-    return { success: false, error: truncate(wellFormed(sentence), 2000) };
-  }
-  const { output } = input;
-  if (output === null || output === undefined) return { success: true, output: null };
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
-  return { success: true, output: truncate(wellFormed(text), MAX_RESULT_BYTES) };
+function resultOf({ action, error, output }: ResolveCallInput): ToolResult {
+  if (action !== 'report_failure') return succeeded(output);
+  return failed(error ?? 'The outcome of this call is unknown. Treat it as failed.');
 }
 
 function invalid(problem: string): ApplicationFailure {

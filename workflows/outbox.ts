@@ -79,10 +79,13 @@ export class Outbox {
     const { state } = this.#context;
     for (const { kind, key, outcome, detail } of outcomes) {
       if (kind === 'cancel') {
-        this.#cancelLater(outcome === 'accepted' ? CANCEL_AGAIN_MS : CANCEL_REFUSED_MS);
+        this.#cancelTries++;
+        const pause = outcome === 'accepted' ? CANCEL_AGAIN_MS : CANCEL_REFUSED_MS;
+        this.#cancelAfter = this.#later(pause, 'the cancellation');
       } else if (kind === 'message') {
         if (outcome === 'accepted') state.message = 'posted';
-        if (outcome === 'still_required') this.#messageLater();
+        if (outcome === 'still_required')
+          this.#messageAfter = this.#later(backoff(this.#messageFailures++), 'the message');
         if (outcome === 'refused') {
           this.#context.end({
             reason: 'api_refused',
@@ -105,25 +108,16 @@ export class Outbox {
     this.#messageAfter = 0;
   }
 
-  #messageLater(): void {
-    const pause = Math.min(1000 * 2 ** this.#messageFailures++, MAX_PAUSE_MS);
-    this.#messageAfter = Date.now() + pause;
-    this.#context.background(sleep(pause, { summary: 'before the message is posted again' }));
-  }
-
-  #cancelLater(pause: number): void {
-    this.#cancelTries++;
-    this.#cancelAfter = Date.now() + pause;
-    this.#context.background(sleep(pause, { summary: 'before the cancellation is posted again' }));
-  }
-
   /** The service asks still and did not take the result: the same bytes again, later and later (I4). */
   postLater(call: OpenCall): void {
-    const pause = Math.min(1000 * 2 ** call.post_failures, MAX_PAUSE_MS);
     call.state = 'saved';
-    call.post_failures++;
-    call.post_after = Date.now() + pause;
-    this.#context.background(sleep(pause, { summary: 'before the result is posted again' }));
+    call.post_after = this.#later(backoff(call.post_failures++), 'the result');
+  }
+
+  /** Wakes the loop after a pause; returns when that is. */
+  #later(pause: number, what: string): number {
+    this.#context.background(sleep(pause, { summary: `before ${what} is posted again` }));
+    return Date.now() + pause;
   }
 
   /** Refused for what it is: the model is told so, in few bytes. After a second refusal a person is asked. */
@@ -166,6 +160,11 @@ export class Outbox {
     }
     return postings;
   }
+}
+
+/** The pause after so many failures, in ms: a second, then twice as long each time, up to a minute. */
+function backoff(failures: number): number {
+  return Math.min(1000 * 2 ** failures, MAX_PAUSE_MS);
 }
 
 function keyOf(posting: Posting): string {

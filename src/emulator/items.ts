@@ -14,28 +14,33 @@ type Reasoning = Extract<AgentSessionItem, { type: 'reasoning' }>;
 type FunctionCall = Extract<AgentSessionItem, { type: 'function_call' }>;
 type ItemStatus = 'in_progress' | 'completed' | 'failed' | 'incomplete';
 
+/** An item's record under a key of its own, which is the item's id on the wire too. */
+function recorded<I extends AgentSessionItem>(
+  turnId: string,
+  prefix: string,
+  outputIndex: number | null,
+  item: (key: string) => I,
+  subagentId: string | null = null,
+): ItemRecord & { item: I } {
+  const key = newId(prefix);
+  return { key, turn_id: turnId, subagent_id: subagentId, output_index: outputIndex, item: item(key) };
+}
+
 /** A user's message. Its wire `id` is null under the fault `null_id_item` (legacy messages). */
 export function userItem(
   turnId: string,
   message: AgentSessionInputMessageParam,
   nullId: boolean,
 ): ItemRecord {
-  const key = newId('msg');
-  return {
-    key,
+  return recorded(turnId, 'msg', null, (key) => ({
+    type: 'message',
+    id: nullId ? null : key,
+    role: 'user',
+    phase: null,
+    status: 'completed',
+    content: message.content,
     turn_id: turnId,
-    subagent_id: null,
-    output_index: null,
-    item: {
-      type: 'message',
-      id: nullId ? null : key,
-      role: 'user',
-      phase: null,
-      status: 'completed',
-      content: message.content,
-      turn_id: turnId,
-    },
-  };
+  }));
 }
 
 export function assistantItem(
@@ -44,13 +49,11 @@ export function assistantItem(
   outputIndex: number,
   subagentId: string | null = null,
 ): ItemRecord & { item: AssistantMessage } {
-  const key = newId('msg');
-  return {
-    key,
-    turn_id: turnId,
-    subagent_id: subagentId,
-    output_index: outputIndex,
-    item: {
+  return recorded(
+    turnId,
+    'msg',
+    outputIndex,
+    (key) => ({
       type: 'message',
       id: key,
       role: 'assistant',
@@ -58,19 +61,19 @@ export function assistantItem(
       status: 'in_progress',
       content: [],
       turn_id: turnId,
-    },
-  };
+    }),
+    subagentId,
+  );
 }
 
 export function reasoningItem(turnId: string, outputIndex: number): ItemRecord & { item: Reasoning } {
-  const key = newId('rs');
-  return {
-    key,
+  return recorded(turnId, 'rs', outputIndex, (key) => ({
+    type: 'reasoning',
+    id: key,
+    status: 'in_progress',
+    summary: [],
     turn_id: turnId,
-    subagent_id: null,
-    output_index: outputIndex,
-    item: { type: 'reasoning', id: key, status: 'in_progress', summary: [], turn_id: turnId },
-  };
+  }));
 }
 
 export function callItem(
@@ -78,14 +81,13 @@ export function callItem(
   call: { call_id: string; name: string; arguments: unknown },
   outputIndex: number,
 ): ItemRecord & { item: FunctionCall } {
-  const key = newId('fc');
-  return {
-    key,
+  return recorded(turnId, 'fc', outputIndex, (key) => ({
+    type: 'function_call',
+    id: key,
+    status: 'in_progress',
     turn_id: turnId,
-    subagent_id: null,
-    output_index: outputIndex,
-    item: { type: 'function_call', id: key, status: 'in_progress', turn_id: turnId, ...call },
-  };
+    ...call,
+  }));
 }
 
 /** What the client posted for a call. A failed result keeps its error and has no output. */
@@ -94,22 +96,15 @@ export function callOutputItem(
   callId: string,
   result: { success: boolean; output: AgentFunctionCallOutput | null; error: string | null },
 ): ItemRecord {
-  const key = newId('fco');
-  return {
-    key,
+  return recorded(turnId, 'fco', null, (key) => ({
+    type: 'function_call_output',
+    id: key,
+    call_id: callId,
+    output: result.success ? result.output : null,
+    error: result.success ? null : result.error,
+    status: result.success ? 'completed' : 'failed',
     turn_id: turnId,
-    subagent_id: null,
-    output_index: null,
-    item: {
-      type: 'function_call_output',
-      id: key,
-      call_id: callId,
-      output: result.success ? result.output : null,
-      error: result.success ? null : result.error,
-      status: result.success ? 'completed' : 'failed',
-      turn_id: turnId,
-    },
-  };
+  }));
 }
 
 export function createSubagentItem(
@@ -118,41 +113,27 @@ export function createSubagentItem(
   task: string,
   outputIndex: number,
 ): ItemRecord {
-  const key = newId('sc');
-  return {
-    key,
+  return recorded(turnId, 'sc', outputIndex, (key) => ({
+    type: 'create_subagent_call',
+    id: key,
+    agent_id: agentId,
+    content: [{ type: 'output_text', text: task }],
+    model: null,
+    reasoning_effort: null,
+    status: 'in_progress',
     turn_id: turnId,
-    subagent_id: null,
-    output_index: outputIndex,
-    item: {
-      type: 'create_subagent_call',
-      id: key,
-      agent_id: agentId,
-      content: [{ type: 'output_text', text: task }],
-      model: null,
-      reasoning_effort: null,
-      status: 'in_progress',
-      turn_id: turnId,
-    },
-  };
+  }));
 }
 
 export function agentMessageItem(turnId: string, from: string, to: string, text: string): ItemRecord {
-  const key = newId('am');
-  return {
-    key,
+  return recorded(turnId, 'am', null, (key) => ({
+    type: 'agent_message',
+    id: key,
+    sender_agent_id: from,
+    recipient_agent_id: to,
+    content: [{ type: 'output_text', text }],
     turn_id: turnId,
-    subagent_id: null,
-    output_index: null,
-    item: {
-      type: 'agent_message',
-      id: key,
-      sender_agent_id: from,
-      recipient_agent_id: to,
-      content: [{ type: 'output_text', text }],
-      turn_id: turnId,
-    },
-  };
+  }));
 }
 
 /** Only sign-in requests leave an item; MCP approvals and origin access do not (agents-api.md 4). */
@@ -163,14 +144,13 @@ export function approvalItem(
   outputIndex: number,
 ): ItemRecord | null {
   if (request.type !== 'browser_authentication') return null;
-  const key = newId('cua');
-  return {
-    key,
+  return recorded(turnId, 'cua', outputIndex, (key) => ({
+    type: 'computer_use_approval_request',
+    id: key,
+    request_id: requestId,
+    request,
     turn_id: turnId,
-    subagent_id: null,
-    output_index: outputIndex,
-    item: { type: 'computer_use_approval_request', id: key, request_id: requestId, request, turn_id: turnId },
-  };
+  }));
 }
 
 /** The status of an item, or null for items that have none. */

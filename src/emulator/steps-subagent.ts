@@ -15,7 +15,7 @@ import type { LiveSession } from './live-session.ts';
 import type { CurrentStep, ItemRecord, SubagentRecord, TurnRecord } from './records.ts';
 import type { Step } from './script.ts';
 import { fillIn } from './script-choice.ts';
-import { takeOutputIndex, turnEvent } from './turns.ts';
+import { takeOutputIndex, turnEvent, untouched } from './turns.ts';
 import { measureUsage, seconds } from './views.ts';
 import type { EventBody, SessionTurnError } from './wire.ts';
 
@@ -88,14 +88,7 @@ function childTurn(session: LiveSession, subagentId: string, task: string, now: 
     index: 0,
     script: { kind: 'inline', steps: [] },
     input_text: task,
-    messages: [],
-    steps_done: 0,
-    current: null,
-    results: [],
-    next_output_index: 0,
-    cancel_at_ms: null,
-    ended_ms: null,
-    usage: null,
+    ...untouched(),
   };
 }
 

@@ -59,14 +59,7 @@ export function beginTurn(session: LiveSession, message: QueuedMessage): EventBo
     index: record.turns.length,
     script: chooseScript(session.world.scripts, session.view(), inputText),
     input_text: inputText,
-    messages: [],
-    steps_done: 0,
-    current: null,
-    results: [],
-    next_output_index: 0,
-    cancel_at_ms: null,
-    ended_ms: null,
-    usage: null,
+    ...untouched(),
   };
   record.turns.push(turn);
   record.counters.turns_started += 1;
@@ -81,6 +74,20 @@ export function beginTurn(session: LiveSession, message: QueuedMessage): EventBo
     ? [created, working, ...items]
     : [created, ...items, working];
   return [...order, turnEvent(turn, 'in_progress'), ...unknownItem(session, turn)];
+}
+
+/** What a turn's record holds before anything has happened in the turn. */
+export function untouched(): Omit<TurnRecord, 'turn' | 'index' | 'script' | 'input_text'> {
+  return {
+    messages: [],
+    steps_done: 0,
+    current: null,
+    results: [],
+    next_output_index: 0,
+    cancel_at_ms: null,
+    ended_ms: null,
+    usage: null,
+  };
 }
 
 function unknownItem(session: LiveSession, turn: TurnRecord): EventBody[] {

@@ -3,6 +3,7 @@
  * Small by design: no deltas, no item bodies (I10).
  */
 import type { CheckResult, PlannedCall, ToolCallInput, ToolExecution, ToolResult } from './calls.ts';
+import { isRecord } from './json.ts';
 import type { AgentTaskInput, TurnReport } from './task.ts';
 import type { InputMessage } from './wire.ts';
 
@@ -175,9 +176,7 @@ export const TOOL_FAILURE = {
 
 /** True when heartbeat details prove that an attempt passed the fence. */
 export function hasStarted(details: unknown): boolean {
-  return (
-    typeof details === 'object' && details !== null && (details as { started?: unknown }).started === true
-  );
+  return isRecord(details) && details['started'] === true;
 }
 
 /** The activities as the workflow calls them. Tools are called by their own names. */

@@ -1,4 +1,5 @@
 /** An agent: a configuration of the API's `agent`, with tools that this process can run. */
+import { isRecord } from '../protocol/json.ts';
 import { isTool, type Tool } from './define-tool.ts';
 import { DefinitionError } from './tool-error.ts';
 
@@ -69,7 +70,5 @@ export function defineAgent(definition: AgentDefinition): Agent {
 
 /** True for what `defineAgent` made, also when another copy of this module did. */
 export function isAgent(value: unknown): value is Agent {
-  return (
-    typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'holdfast.agent'
-  );
+  return isRecord(value) && value['kind'] === 'holdfast.agent';
 }

@@ -1,4 +1,5 @@
 /** A function tool: what the model sees of it, how it may be run, and what it does. */
+import { isRecord } from '../protocol/json.ts';
 import { msToNumber, type Duration } from '@temporalio/common/lib/time.js';
 import { z } from 'zod';
 
@@ -127,9 +128,7 @@ export function defineTool<Parameters extends z.ZodObject, Output>(
 
 /** True for what `defineTool` made, also when another copy of this module did. */
 export function isTool(value: unknown): value is Tool {
-  return (
-    typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'holdfast.tool'
-  );
+  return isRecord(value) && value['kind'] === 'holdfast.tool';
 }
 
 function schemaOf(

@@ -4,6 +4,8 @@
  */
 import type { Context } from '@temporalio/activity';
 
+import { isRecord } from '../protocol/json.ts';
+
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MIN_INTERVAL_MS = 250;
 const MAX_PROGRESS_BYTES = 1024;
@@ -102,7 +104,6 @@ export class Heartbeats {
 }
 
 function failuresOf(details: unknown): number {
-  const failures: unknown =
-    typeof details === 'object' && details !== null ? (details as { failures?: unknown }).failures : 0;
+  const failures = isRecord(details) ? details['failures'] : 0;
   return typeof failures === 'number' ? failures : 0;
 }
