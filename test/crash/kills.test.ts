@@ -78,9 +78,7 @@ describe('a killed worker', () => {
       { say: '{{pay}}' },
     ]);
     assert.equal(record.output_text, '{"paid":8}');
-    const posts = stack.emulator
-      .posts(record.session_id)
-      .filter((post) => post.input_types.some((type) => type.endsWith('tool_result')));
+    const posts = stack.posts(record.session_id, 'tool_result');
     assert.equal(posts.length, 2);
     assert.equal(new Set(posts.map((post) => post.body_sha256)).size, 1, 'the same bytes');
     assert.equal(new Set(posts.map((post) => post.idempotency_key)).size, 1, 'the same key');

@@ -17,6 +17,7 @@ import {
   startEmulator,
   type Counts,
   type Emulator,
+  type PostRecord,
   type EmulatorOptions,
   type Step,
 } from '../../src/emulator/index.ts';
@@ -192,6 +193,11 @@ export class Stack {
         '',
       ),
     );
+  }
+
+  /** The posts of a session that carry one type of input, for example `tool_result`. */
+  posts(sessionId: string, type: string): PostRecord[] {
+    return this.emulator.posts(sessionId).filter((post) => post.input_types.includes(type));
   }
 
   /** The emulator's counters for the one session that a task has. */

@@ -18,9 +18,6 @@ describe('refusals and limits', { concurrency: true }, () => {
   });
   after(() => stack.stop());
 
-  const posts = (session: string, type: string) =>
-    stack.emulator.posts(session).filter((post) => post.input_types.some((each) => each.endsWith(type)));
-
   it('a message that the running turn refuses waits for its end, and does not run hot', async () => {
     const parameters = { type: 'object' };
     const created = await fetch(`${stack.emulator.url}/agents/sessions`, {
@@ -39,7 +36,7 @@ describe('refusals and limits', { concurrency: true }, () => {
       input: script([{ say: 'two' }]),
     });
     assert.equal((await task.result()).output_text, 'two');
-    const messages = posts(id, 'message');
+    const messages = stack.posts(id, 'message');
     assert.equal(messages.filter(({ effect }) => effect === 'applied').length, 1);
     assert.ok(messages.length >= 2 && messages.length <= 8, `${messages.length} posts`);
     const { historyLength } = await stack.handle(task).describe();
@@ -78,7 +75,7 @@ describe('refusals and limits', { concurrency: true }, () => {
       data.map(({ status }) => status),
       ['cancelled'],
     );
-    const keys = posts(session_id, 'cancel').map((post) => post.idempotency_key);
+    const keys = stack.posts(session_id, 'cancel').map((post) => post.idempotency_key);
     assert.equal(keys.length, 2);
     assert.equal(new Set(keys).size, 2);
   });
@@ -100,7 +97,7 @@ describe('refusals and limits', { concurrency: true }, () => {
     });
     assert.match(pending?.reason ?? '', /the service refuses its result/);
     assert.equal(
-      posts(session_id, 'tool_result').filter(({ status }) => status === 400).length,
+      stack.posts(session_id, 'tool_result').filter(({ status }) => status === 400).length,
       2,
       'the fault struck',
     );
@@ -141,7 +138,7 @@ describe('refusals and limits', { concurrency: true }, () => {
     assert.equal(record.output_text, '{"paid":2}');
     assert.equal(stack.effects('pay').filter((effect) => effect.call_id === 'unwanted').length, 1);
     assert.deepEqual(
-      posts(session_id, 'tool_result').map(({ status }) => status),
+      stack.posts(session_id, 'tool_result').map(({ status }) => status),
       [409, 202],
       'the fault struck',
     );

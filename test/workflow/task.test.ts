@@ -23,10 +23,6 @@ function eventOf(post: { body: unknown } | undefined): {
   return event;
 }
 
-function isResult({ input_types }: { input_types: string[] }): boolean {
-  return input_types.some((type) => type.endsWith('tool_result'));
-}
-
 describe('a task from start to end', { concurrency: true }, () => {
   let stack: Stack;
   before(async () => {
@@ -66,7 +62,7 @@ describe('a task from start to end', { concurrency: true }, () => {
       ]);
       const record = await task.result();
       // The two notes end together: their results may arrive in either order, each under its own call's id.
-      const outputs = stack.emulator.posts(record.session_id).filter(isResult).map(eventOf);
+      const outputs = stack.posts(record.session_id, 'tool_result').map(eventOf);
       assert.deepEqual(Object.fromEntries(outputs.map(({ call_id, output }) => [call_id, output])), {
         [`a-${appear}`]: '{"noted":"a"}',
         [`b-${appear}`]: '{"noted":"b"}',
@@ -152,7 +148,7 @@ describe('a task from start to end', { concurrency: true }, () => {
       const spec = call as { name: string; arguments: unknown };
       const task = await stack.start([{ call: spec }, { say: `Told: {{${spec.name}}}` }]);
       const record = await task.result();
-      const posts = stack.emulator.posts(record.session_id).filter(isResult);
+      const posts = stack.posts(record.session_id, 'tool_result');
       assert.equal(posts.length, 1);
       const event = eventOf(posts[0]);
       assert.equal(event.success, false);
@@ -192,7 +188,7 @@ describe('a task from start to end', { concurrency: true }, () => {
   it('a large result is cut with a marker, within the limit', async () => {
     const task = await stack.start([{ call: { name: 'big', arguments: { bytes: 400_000 } } }, { say: 'ok' }]);
     const record = await task.result();
-    const { output = '' } = eventOf(stack.emulator.posts(record.session_id).find(isResult));
+    const { output = '' } = eventOf(stack.posts(record.session_id, 'tool_result')[0]);
     assert.ok(Buffer.byteLength(output) <= 256 * 1024);
     assert.match(output, /\[cut: \d+ of 400000 bytes left out\]$/);
   });
