@@ -16,7 +16,11 @@ import { until } from '../support/until.ts';
  */
 const PATIENCE_MS = 100_000;
 
-const pay = (hold_ms: number): Step => ({ call: { name: 'pay', arguments: { amount: 5, hold_ms } } });
+/** A tool that a test freezes holds until then: it cannot have ended before. */
+const RELEASED = 'released';
+const pay = (hold: { hold_ms?: number; hold_until?: string } = {}): Step => ({
+  call: { name: 'pay', arguments: { amount: 5, ...hold } },
+});
 
 async function stopped(worker: WorkerProcess): Promise<void> {
   await until('the worker has stopped', () => worker.output.includes('stopping this process'));
@@ -58,7 +62,7 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
   it('scenario 8: a follower frozen while another takes over: the call runs once, the first posts nothing', () =>
     withStack(async (stack) => {
       const first = await stack.worker();
-      const task = await stack.start([{ wait_ms: 7000 }, pay(3000), { say: '{{pay}}' }]);
+      const task = await stack.start([{ wait_ms: 7000 }, pay({ hold_ms: 3000 }), { say: '{{pay}}' }]);
       await until('the stream is open', () => stack.emulator.counters().totals.streams_open === 1);
       first.signal('SIGSTOP');
       const second = await stack.worker();
@@ -74,11 +78,12 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
   it('scenario 8: a once tool frozen after its effect: unknown meanwhile, then it tells its end itself', () =>
     withStack(async (stack) => {
       const first = await stack.worker();
-      const task = await stack.start([pay(1500), { say: '{{pay}}' }]);
+      const task = await stack.start([pay({ hold_until: RELEASED }), { say: '{{pay}}' }]);
       await effects(stack, 1);
       first.signal('SIGSTOP');
       await stack.worker();
       await unknown(stack, task);
+      stack.release(RELEASED);
       first.signal('SIGCONT');
       await assertExact(stack, task, { text: '{"paid":5}', told: 1 });
       await effects(stack, 1);
@@ -87,7 +92,7 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
   it('a once tool frozen before its fence: it does not pass it any more, the other worker runs it', () =>
     withStack(async (stack) => {
       const first = await stack.worker({ HOLDFAST_FAULT: 'tool.before_fence=stop' });
-      const task = await stack.start([pay(0), { say: '{{pay}}' }]);
+      const task = await stack.start([pay(), { say: '{{pay}}' }]);
       await stopped(first);
       const second = await stack.worker();
       await assertExact(stack, task, { text: '{"paid":5}', told: 0 });
@@ -100,7 +105,7 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
   it('a once tool frozen between fence and effect: unknown; it then runs, once, and tells', () =>
     withStack(async (stack) => {
       const first = await stack.worker({ HOLDFAST_FAULT: 'tool.after_fence=stop' });
-      const task = await stack.start([pay(0), { say: '{{pay}}' }]);
+      const task = await stack.start([pay(), { say: '{{pay}}' }]);
       await stopped(first);
       await stack.worker();
       await unknown(stack, task);
@@ -115,8 +120,8 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
       const first = await stack.worker();
       // The second call keeps the task going until the first one's late outcome has come.
       const call = [
-        { name: 'pay', arguments: { amount: 5, hold_ms: 1500 }, call_id: 'late' },
-        { name: 'note', arguments: { text: 'x', hold_ms: 8000 }, call_id: 'long' },
+        { name: 'pay', arguments: { amount: 5, hold_until: RELEASED }, call_id: 'late' },
+        { name: 'note', arguments: { text: 'x', hold_until: 'told' }, call_id: 'long' },
       ];
       const task = await stack.start([{ call }, { say: '{{pay}}' }]);
       await until('both run', () => stack.effects().length === 2);
@@ -126,10 +131,14 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
       // Refused while it has only just become unknown.
       const decision = { call_id: 'late', action: 'report_failure', error: 'Nobody knows.' } as const;
       await until('the answer is taken', () => task.resolveCall(decision).catch(() => null), PATIENCE_MS);
+      stack.release(RELEASED);
       first.signal('SIGCONT');
+      const told = async (): Promise<boolean> =>
+        (await stack.eventTypes(task)).includes('workflowExecutionSignaled');
+      await until('it has told its end', told);
+      stack.release('told');
       const record = await task.result();
       assert.equal(record.output_text, 'Nobody knows.');
-      assert.ok((await stack.eventTypes(task)).includes('workflowExecutionSignaled'), 'it has told its end');
       const counts = stack.counts(record.session_id);
       assert.equal(counts.results_accepted, 2);
       assert.equal(counts.results_repeated + counts.results_refused + counts.violations, 0);
@@ -140,13 +149,14 @@ describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
     withStack(async (stack) => {
       const first = await stack.worker();
       const task = await stack.start([
-        { call: { name: 'note', arguments: { text: 'x', hold_ms: 1500 } } },
+        { call: { name: 'note', arguments: { text: 'x', hold_until: RELEASED } } },
         { say: '{{note}}' },
       ]);
       await effects(stack, 1);
       first.signal('SIGSTOP');
       await stack.worker();
       await effects(stack, 2);
+      stack.release(RELEASED);
       first.signal('SIGCONT');
       await assertExact(stack, task, { text: '{"noted":"x"}', told: 0 });
       assert.equal(new Set(stack.effects().map(({ key }) => key)).size, 1, 'one idempotency key');

@@ -47,12 +47,13 @@ describe('a killed worker', () => {
     const doomed = await stack.worker();
     const call_id = 'repeat-1';
     const task = await stack.start([
-      { call: { name: 'note', arguments: { text: 'x', hold_ms: 1500 }, call_id } },
+      { call: { name: 'note', arguments: { text: 'x', hold_until: call_id }, call_id } },
       { say: '{{note}}' },
     ]);
     const mine = () => stack.effects('note').filter((effect) => effect.call_id === call_id);
     await until('the tool runs', () => mine().length === 1);
     await doomed.kill();
+    stack.release(call_id);
     const good = await stack.worker();
     const record = await task.result();
     assert.equal(record.output_text, '{"noted":"x"}');

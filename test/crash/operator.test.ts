@@ -11,9 +11,12 @@ const CALL = 'call-1';
 /** States of a pending activity, as the server numbers them. */
 const PAUSED = [4, 5];
 
-async function paying(stack: Stack, hold_ms: number): Promise<AgentTask> {
+/** The word that lets the tool end. */
+const RELEASED = 'released';
+
+async function paying(stack: Stack, hold_until?: string): Promise<AgentTask> {
   return stack.start([
-    { call: { name: 'pay', arguments: { amount: 5, hold_ms }, call_id: CALL } },
+    { call: { name: 'pay', arguments: { amount: 5, hold_until }, call_id: CALL } },
     { say: '{{pay}}' },
   ]);
 }
@@ -61,28 +64,30 @@ describe('an operator', { concurrency: 4 }, () => {
   it('pauses and unpauses a running once tool: nobody is asked', () =>
     withStack(async (stack) => {
       await stack.worker();
-      const task = await paying(stack, 3000);
+      const task = await paying(stack, RELEASED);
       await running(stack);
       const activity = await named(stack, task, 'pay');
       await temporal('activity', 'pause', ...activity);
       assert.ok(await isPaused(stack, task, 'pay'));
       await temporal('activity', 'unpause', ...activity);
+      stack.release(RELEASED);
       await assertOnce(stack, task);
     }));
 
   it('pauses a running once tool, and it ends while it is paused', () =>
     withStack(async (stack) => {
       await stack.worker();
-      const task = await paying(stack, 3000);
+      const task = await paying(stack, RELEASED);
       await running(stack);
       await temporal('activity', 'pause', ...(await named(stack, task, 'pay')));
+      stack.release(RELEASED);
       await assertOnce(stack, task);
     }));
 
   it('pauses a once tool before its fence: nothing has run, so it runs afterwards', () =>
     withStack(async (stack) => {
       const stopping = await stack.worker({ HOLDFAST_FAULT: 'tool.before_fence=stop' });
-      const task = await paying(stack, 0);
+      const task = await paying(stack);
       await until('the worker has stopped', () => stopping.output.includes('stopping this process'));
       await temporal('activity', 'pause', ...(await named(stack, task, 'pay')));
       stopping.signal('SIGCONT');
@@ -92,7 +97,7 @@ describe('an operator', { concurrency: 4 }, () => {
   it('pauses a once tool whose worker is then killed, and unpauses it: unknown, and not run again', () =>
     withStack(async (stack) => {
       const doomed = await stack.worker();
-      const task = await paying(stack, 60_000);
+      const task = await paying(stack, RELEASED);
       await running(stack);
       const activity = await named(stack, task, 'pay');
       await temporal('activity', 'pause', ...activity);
@@ -108,16 +113,17 @@ describe('an operator', { concurrency: 4 }, () => {
     it(`resets a running once tool${how}: nobody is asked`, () =>
       withStack(async (stack) => {
         await stack.worker();
-        const task = await paying(stack, 3000);
+        const task = await paying(stack, RELEASED);
         await running(stack);
         await temporal('activity', 'reset', ...(await named(stack, task, 'pay')), ...flags);
+        stack.release(RELEASED);
         await assertOnce(stack, task);
       }));
 
     it(`resets a once tool${how}, whose worker is then killed: unknown, and not run again`, () =>
       withStack(async (stack) => {
         const doomed = await stack.worker();
-        const task = await paying(stack, 60_000);
+        const task = await paying(stack, RELEASED);
         await running(stack);
         await temporal('activity', 'reset', ...(await named(stack, task, 'pay')), ...flags);
         await doomed.kill();
@@ -130,7 +136,7 @@ describe('an operator', { concurrency: 4 }, () => {
   it('pauses, resets and unpauses a once tool whose worker was killed: unknown, and not run again', () =>
     withStack(async (stack) => {
       const doomed = await stack.worker();
-      const task = await paying(stack, 60_000);
+      const task = await paying(stack, RELEASED);
       await running(stack);
       const activity = await named(stack, task, 'pay');
       await temporal('activity', 'pause', ...activity);
@@ -145,7 +151,7 @@ describe('an operator', { concurrency: 4 }, () => {
   it('pauses and unpauses the follower: the turn is followed on, no stream is left', () =>
     withStack(async (stack) => {
       await stack.worker();
-      const task = await stack.start([{ wait_ms: 4000 }, { say: 'done' }]);
+      const task = await stack.start([{ wait_ms: 8000 }, { say: 'done' }]);
       const streams = (): number => stack.emulator.counters().totals.streams_open;
       await until('the stream is open', () => streams() === 1);
       const activity = await named(stack, task, 'holdfast.followTurn');

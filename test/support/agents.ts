@@ -2,7 +2,7 @@
  * The agents of workflow and crash tests. Every execution of a tool leaves a line in the effects file, outside of
  * everything that is under test.
  */
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 
 import { z } from 'zod';
@@ -23,7 +23,17 @@ function effect(tool: string, call: ToolCall): number {
   return readFileSync(file, 'utf8').split('\n').length - 1;
 }
 
-const hold = { hold_ms: z.int().min(0).optional() };
+/** A tool that has left its line takes its time, or waits for the test's word (`Stack.release`). */
+const hold = { hold_ms: z.int().min(0).optional(), hold_until: z.string().optional() };
+
+async function held(
+  { hold_ms = 0, hold_until }: { hold_ms?: number | undefined; hold_until?: string | undefined },
+  { signal }: ToolCall,
+): Promise<void> {
+  await wait(hold_ms, undefined, { signal });
+  while (hold_until !== undefined && !existsSync(`${file}.${hold_until}`))
+    await wait(20, undefined, { signal });
+}
 
 /** Repeatable: leaves a line, then takes its time. */
 export const note = defineTool({
@@ -31,9 +41,9 @@ export const note = defineTool({
   description: 'Writes a line.',
   parameters: z.object({ text: z.string(), ...hold }),
   effect: 'repeatable',
-  async execute({ text, hold_ms }, call) {
+  async execute({ text, ...pause }, call) {
     effect('note', call);
-    await wait(hold_ms ?? 0, undefined, { signal: call.signal });
+    await held(pause, call);
     return { noted: text };
   },
 });
@@ -44,9 +54,9 @@ export const pay = defineTool({
   description: 'Pays an amount.',
   parameters: z.object({ amount: z.int().min(1), ...hold }),
   effect: 'once',
-  async execute({ amount, hold_ms }, call) {
+  async execute({ amount, ...pause }, call) {
     effect('pay', call);
-    await wait(hold_ms ?? 0, undefined, { signal: call.signal });
+    await held(pause, call);
     return { paid: amount };
   },
 });
@@ -57,9 +67,9 @@ export const payChecked = defineTool({
   description: 'Pays an amount at a bank that can be asked.',
   parameters: z.object({ amount: z.int().min(1), ...hold }),
   effect: 'once',
-  async execute({ amount, hold_ms }, call) {
+  async execute({ amount, ...pause }, call) {
     effect('pay_checked', call);
-    await wait(hold_ms ?? 0, undefined, { signal: call.signal });
+    await held(pause, call);
     return { paid: amount };
   },
   check({ amount }, call) {

@@ -137,6 +137,11 @@ export class Stack {
     return lines.map((line) => JSON.parse(line) as Effect).filter((effect) => !tool || effect.tool === tool);
   }
 
+  /** Lets tools go on that hold until this word. */
+  release(word: string): void {
+    writeFileSync(`${this.effectsFile}.${word}`, '');
+  }
+
   /** Starts a worker process and waits until it polls. `agents` is a file of `test/support`. */
   async worker(env: Record<string, string> = {}, agents = 'agents'): Promise<WorkerProcess> {
     const code = compiled();
