@@ -3,6 +3,7 @@ import { callIdempotencyKey } from '../src/openai/keys.ts';
 import { sweep } from '../src/openai/session-opener.ts';
 import { ACTIVITY, type Activities } from '../src/protocol/activities.ts';
 import { callKey, owed } from '../src/protocol/calls.ts';
+import { acknowledgedEnd } from '../src/tools/acknowledged-end.ts';
 import { toolActivity } from '../src/tools/tool-activity.ts';
 import { adapt, type Adapted } from './adapt.ts';
 import type { ActivityDeps } from './deps.ts';
@@ -39,7 +40,8 @@ export function createActivities(deps: ActivityDeps): Record<string, (...args: n
         return required.arguments;
       },
     });
-    return [tool.name, afterReset(activity, tool.effect === 'once')];
+    const once = tool.effect === 'once';
+    return [tool.name, acknowledgedEnd(afterReset(activity, once), once)];
   });
   return { ...own, ...Object.fromEntries(tools) };
 }

@@ -14,11 +14,10 @@
  *   ToolShutdown          the worker stopped a repeatable tool, to be run elsewhere
  */
 import { Context } from '@temporalio/activity';
-import { ActivityNotFoundError } from '@temporalio/client';
 import { type ApplicationFailure, CancelledFailure } from '@temporalio/common';
 
 import { faultPoint } from '../faults/fault-point.ts';
-import { hasStarted, TOOL_OUTCOME_SIGNAL, type ToolOutcome } from '../protocol/activities.ts';
+import { hasStarted } from '../protocol/activities.ts';
 import type { CheckResult, ToolCallInput, ToolExecution, ToolResult } from '../protocol/calls.ts';
 import { argumentsObject, checkArguments } from './arguments.ts';
 import type { Tool, ToolCall } from './define-tool.ts';
@@ -27,12 +26,12 @@ import { argumentsDigest } from './plan.ts';
 import { renderOutput, RenderError } from './render.ts';
 import { cancellation, timeLimit, type StopReason } from './stops.ts';
 import { isToolError } from './tool-error.ts';
+import { tellOutcome } from './tell-outcome.ts';
 import {
   boundedSentence,
   errorClass,
   errorSentence,
   isFinalError,
-  isToolFailed,
   toolFailed,
   toolNotStarted,
   toolShutdown,
@@ -105,13 +104,8 @@ class ToolRun {
     try {
       const result = await this.#run(input.value);
       faultPoint('tool.after_effect');
-      if (this.#once) await this.#confirmFinish(result);
       faultPoint('tool.before_return');
       return { result, attempt };
-    } catch (error) {
-      if (this.#once && isToolFailed(error))
-        await this.#confirmFinish({ success: false, error: error.message });
-      throw error;
     } finally {
       this.#heartbeats.stop();
     }
@@ -257,15 +251,6 @@ class ToolRun {
     return toolFailed(errorSentence(this.#tool.name, error), again);
   }
 
-  /** After the work is done: when the server has given this attempt up, the result goes by signal instead. */
-  async #confirmFinish(result: ToolResult): Promise<void> {
-    try {
-      await this.#context.client.activity.heartbeat(this.#context.info.taskToken, this.#heartbeats.details());
-    } catch (error) {
-      if (error instanceof ActivityNotFoundError) await this.#tell(result);
-    }
-  }
-
   async #tellLate(settled: Settled): Promise<void> {
     // An error after our abort says that it stopped, not whether its effect took place.
     if (!settled.ok && !isToolError(settled.error))
@@ -273,25 +258,7 @@ class ToolRun {
     const result = settled.ok
       ? this.#render(settled.value)
       : { success: false, error: errorSentence(this.#tool.name, settled.error) };
-    await this.#tell(result);
-  }
-
-  /** Tells the workflow how an execution ended that the server no longer waits for. The first outcome wins there. */
-  async #tell(result: ToolResult): Promise<void> {
-    const { client, info } = this.#context;
-    const { turn_id, call_id, run_no } = this.#call;
-    const outcome: ToolOutcome = { turn_id, call_id, run_no, result };
-    const { workflowId } = info.workflowExecution ?? {};
-    if (workflowId === undefined) return;
-    try {
-      await client.workflow.getHandle(workflowId).signal(TOOL_OUTCOME_SIGNAL, outcome);
-      this.#context.log.info('a tool ended after it was given up; the task was told', { ...this.#ids() });
-    } catch (error) {
-      this.#context.log.warn('a tool ended after it was given up; the task could not be told', {
-        ...this.#ids(),
-        error: errorClass(error),
-      });
-    }
+    await tellOutcome(this.#context, this.#call, result);
   }
 
   #dropLate(work: Promise<Settled>): void {

@@ -1,6 +1,6 @@
 /** A tool activity without a server: what it was given, what it told whom, and how it ended. */
 import { MockActivityEnvironment } from '@temporalio/testing';
-import type { Info } from '@temporalio/activity';
+import { CompleteAsyncError, type Info } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import {
   ActivityCancellationDetails,
@@ -14,6 +14,7 @@ import {
 import { z } from 'zod';
 import { TOOL_FAILURE } from '../../src/protocol/activities.ts';
 import type { CheckResult, ToolCallInput, ToolExecution } from '../../src/protocol/calls.ts';
+import { acknowledgedEnd } from '../../src/tools/acknowledged-end.ts';
 import { defineTool, type Tool, type ToolCall, type ToolDefinition } from '../../src/tools/define-tool.ts';
 import { argumentsDigest } from '../../src/tools/plan.ts';
 import { toolActivity, type ToolActivityDeps } from '../../src/tools/tool-activity.ts';
@@ -26,6 +27,8 @@ export type End =
   | { kind: 'returned'; value: ToolExecution | CheckResult }
   | { kind: 'failed'; type: string; message: string; retryable: boolean }
   | { kind: 'cancelled' }
+  /** The attempt is over for the server; the workflow was told by signal, if it could be. */
+  | { kind: 'given up' }
   | { kind: 'broken'; error: unknown };
 
 export interface BenchOptions {
@@ -34,7 +37,7 @@ export interface BenchOptions {
   info?: Partial<Info>;
   args?: Args | null;
   deps?: Partial<ToolActivityDeps>;
-  /** Answers the acknowledged heartbeats, in order; the last one answers for all that follow. */
+  /** Answers heartbeats and reports that are waited for, in order; the last one answers for all that follow. */
   server?: (() => Promise<void> | void)[];
   /** What the workflow does with a signal. */
   signal?: () => Promise<void> | void;
@@ -51,6 +54,8 @@ export class Bench {
   readonly executed: { input: unknown; call: ToolCall }[] = [];
   readonly environment: MockActivityEnvironment;
   readonly #options: BenchOptions;
+  /** The end that a request of its own has reported. */
+  #reported: End | null = null;
 
   constructor(options: BenchOptions = {}) {
     this.#options = options;
@@ -95,12 +100,11 @@ export class Bench {
       logToolErrors: false,
       ...this.#options.deps,
     };
+    const activity = acknowledgedEnd(toolActivity(this.tool, deps), this.tool.effect === 'once');
     try {
-      return {
-        kind: 'returned',
-        value: await this.environment.run(toolActivity(this.tool, deps), args, input),
-      };
+      return { kind: 'returned', value: await this.environment.run(activity, args, input) };
     } catch (error) {
+      if (error instanceof CompleteAsyncError) return this.#reported ?? { kind: 'given up' };
       return endOf(error);
     }
   }
@@ -112,13 +116,21 @@ export class Bench {
 
   #client(): Client {
     const answers = [...(this.#options.server ?? [() => undefined])];
+    const answer = async (): Promise<void> => (answers.length > 1 ? answers.shift() : answers[0])?.();
     return {
       withAbortSignal: async (_signal: AbortSignal, work: () => Promise<unknown>) => work(),
       activity: {
         heartbeat: async (_token: Uint8Array, details: unknown): Promise<void> => {
-          const answer = answers.length > 1 ? answers.shift() : answers[0];
-          await answer?.();
+          await answer();
           this.acknowledged.push(details);
+        },
+        complete: async (_token: Uint8Array, value: ToolExecution): Promise<void> => {
+          await answer();
+          this.#reported = { kind: 'returned', value };
+        },
+        fail: async (_token: Uint8Array, error: unknown): Promise<void> => {
+          await answer();
+          this.#reported = endOf(error);
         },
       },
       workflow: {

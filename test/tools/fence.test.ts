@@ -1,7 +1,12 @@
 /** The fence of an effect once tool, its heartbeats, its check, and what is told when the server gave it up (I2). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ActivityCancelledError, ActivityNotFoundError, ActivityPausedError } from '@temporalio/client';
+import {
+  ActivityCancelledError,
+  ActivityCompletionError,
+  ActivityNotFoundError,
+  ActivityPausedError,
+} from '@temporalio/client';
 import { TOOL_FAILURE } from '../../src/protocol/activities.ts';
 import type { CheckResult } from '../../src/protocol/calls.ts';
 import { argumentsDigest } from '../../src/tools/plan.ts';
@@ -27,7 +32,7 @@ describe('the fence', () => {
     });
     assert.equal((await bench.run()).kind, 'returned');
     assert.deepEqual(order, ['fence', 'effect', 'finish']);
-    assert.deepEqual(bench.acknowledged, [{ started: true }, { started: true }]);
+    assert.deepEqual(bench.acknowledged, [{ started: true }]);
   });
 
   it('waits for the answer: a server that does not answer gets no effect', async () => {
@@ -113,20 +118,51 @@ describe('an attempt that the server gave up while it ran', () => {
 
   it('tells the workflow its result', async () => {
     const bench = new Bench({ tool: { execute: () => 'sent' }, server: [pass, gone] });
-    await bench.run();
+    assert.deepEqual(await bench.run(), { kind: 'given up' });
     assert.deepEqual(told(bench), [{ success: true, output: 'sent' }]);
   });
 
   it('tells the workflow that it failed', async () => {
     const words = new Bench({ tool: { execute: refuse(new ToolError('Refused.')) }, server: [pass, gone] });
-    assert.deepEqual(await words.run(), ended(TOOL_FAILURE.failed, 'Refused.'));
+    assert.deepEqual(await words.run(), { kind: 'given up' });
     assert.deepEqual(told(words), [{ success: false, error: 'Refused.' }]);
   });
 
-  it('tells nothing when the server only did not answer: the result goes the usual way', async () => {
-    const bench = new Bench({ server: [pass, refuse(new Error('no answer'))] });
-    assert.equal((await bench.run()).kind, 'returned');
+  it('reports again when the server is back, and tells nothing', async () => {
+    const away = refuse(new ActivityCompletionError('no connection'));
+    const bench = new Bench({
+      tool: { execute: () => 'sent' },
+      server: [pass, away, away, away, pass],
+    });
+    assert.deepEqual(await bench.run(), {
+      kind: 'returned',
+      value: { result: { success: true, output: 'sent' }, attempt: 1 },
+    });
+    assert.deepEqual(bench.acknowledged, [{ started: true }, { started: true }], 'a heartbeat found it back');
     assert.deepEqual(bench.signals, []);
+  });
+
+  it('tells its end when the server is back, and has given it up meanwhile', async () => {
+    const away = refuse(new ActivityCompletionError('no connection'));
+    const bench = new Bench({ tool: { execute: () => 'sent' }, server: [pass, away, away, gone] });
+    assert.deepEqual(await bench.run(), { kind: 'given up' });
+    assert.deepEqual(told(bench), [{ success: true, output: 'sent' }]);
+  });
+
+  it('leaves the report to the SDK when the server answers and does not take it', async () => {
+    const refused = refuse(new ActivityCompletionError('too large'));
+    const bench = new Bench({ tool: { execute: () => 'sent' }, server: [pass, refused, pass, refused] });
+    assert.deepEqual(await bench.run(), {
+      kind: 'returned',
+      value: { result: { success: true, output: 'sent' }, attempt: 1 },
+    });
+    assert.deepEqual(bench.signals, []);
+  });
+
+  it('reports all the same when the answer of the heartbeat is news', async () => {
+    const away = refuse(new ActivityCompletionError('no connection'));
+    const bench = new Bench({ server: [pass, away, refuse(new ActivityPausedError('paused')), pass] });
+    assert.equal((await bench.run()).kind, 'returned');
   });
 });
 
