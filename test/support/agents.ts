@@ -31,8 +31,8 @@ async function held(
   { signal }: ToolCall,
 ): Promise<void> {
   await wait(hold_ms, undefined, { signal });
-  while (hold_until !== undefined && !existsSync(`${file}.${hold_until}`))
-    await wait(20, undefined, { signal });
+  const released = (): boolean => hold_until === undefined || existsSync(`${file}.${hold_until}`);
+  while (!released()) await wait(20, undefined, { signal });
 }
 
 /** Repeatable: leaves a line, then takes its time. */
