@@ -18,6 +18,11 @@ import { searchAttributeCheck } from './search-attributes.ts';
 
 /** The SDK's own bound on the time between two heartbeats: cancellations arrive with their answers. */
 const HEARTBEAT_THROTTLE_MS = 2000;
+/**
+ * Between the end of polling and the handing over of followers. What they return makes a workflow task; one that
+ * the server gives to a poll that has just been withdrawn is lost for ten seconds.
+ */
+const HANDOVER_AFTER_MS = 500;
 /** After the grace, a tool that does not stop no longer holds up the shutdown. */
 const FORCE_AFTER_MS = 5000;
 
@@ -35,7 +40,7 @@ export interface HoldfastWorker {
   readonly namespace: string;
   /** Runs until `shutdown`; resolves when everything has been handed over or finished. */
   run(): Promise<void>;
-  /** Stops taking work. Followers hand over at once; running tools may finish within the grace. */
+  /** Stops taking work. Followers hand over half a second later; running tools may finish within the grace. */
   shutdown(): void;
 }
 
@@ -53,7 +58,8 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
     const why = error instanceof Error ? error.message.split('\n')[0] : 'unknown error';
     throw new ConfigError(`no Temporal server at ${address} (${why}); start one, or set TEMPORAL_ADDRESS`);
   });
-  const shutdown = new AbortController();
+  const handover = new AbortController();
+  let stopping = false;
   const worker = await Worker.create({
     connection,
     namespace,
@@ -79,7 +85,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
         config.searchAttributes === 'off'
           ? () => Promise.resolve(false)
           : searchAttributeCheck(connection, namespace),
-      shutdown: shutdown.signal,
+      shutdown: handover.signal,
     }),
     maxConcurrentActivityTaskExecutions: config.maxActivities,
     maxHeartbeatThrottleInterval: Math.min(HEARTBEAT_THROTTLE_MS, config.heartbeatTimeoutMs / 4),
@@ -99,9 +105,10 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
       }
     },
     shutdown: () => {
-      if (shutdown.signal.aborted) return;
-      shutdown.abort();
+      if (stopping) return;
+      stopping = true;
       worker.shutdown();
+      setTimeout(() => handover.abort(), HANDOVER_AFTER_MS);
     },
   };
 }
