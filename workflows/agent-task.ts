@@ -93,11 +93,12 @@ class AgentTask {
       this.#awake = false;
       // Before anything new is begun: only then is there a safe point.
       if (this.#sessionLock && driver.mayContinueAsNew()) {
-        await this.#keepLock(this.#sessionLock);
+        await this.#keepLock(this.#sessionLock, true);
         await condition(allHandlersFinished);
         // A cancel request that came meanwhile is this run's to deal with.
         if (driver.mayContinueAsNew())
           await continueAsNew<typeof agentTask>(this.#input, state.snapshot(opened));
+        await this.#keepLock(this.#sessionLock, false);
       }
       if (state.outcome === null) driver.work();
       else driver.stop();
@@ -158,10 +159,10 @@ class AgentTask {
     this.#background(locking);
   }
 
-  /** Tells the lock that the next run takes it over. One that an operator ended cannot be told. */
-  async #keepLock(lock: SessionLock): Promise<void> {
+  /** Tells the lock whether the next run takes it over. One that an operator ended cannot be told. */
+  async #keepLock(lock: SessionLock, keep: boolean): Promise<void> {
     try {
-      await lock.signal(keepLockSignal);
+      await lock.signal(keepLockSignal, keep);
     } catch (error) {
       if (!(error instanceof TemporalFailure)) throw error;
     }

@@ -7,6 +7,9 @@ import { callKey } from '../src/protocol/calls.ts';
 import type { CallReport, CallState, PendingDecision } from '../src/protocol/task.ts';
 
 const RECENT = 50;
+/** Keys of settled calls of one turn. They go into the next run's input, which may take 2 MiB. */
+const MAX_KEYS = 5000;
+const MAX_KEPT_BYTES = 1024 * 1024;
 
 /** An open call: from the follower's finding to the confirmation of its result. */
 export interface OpenCall {
@@ -48,6 +51,8 @@ export class CallBook {
   readonly #open = new Map<string, OpenCall>();
   #settled: CallReport[] = [];
   #settledKeys: string[] = [];
+  /** Calls settled in this turn and run, with their results; not carried to the next run. */
+  readonly #delivered = new Map<string, OpenCall>();
   #total = 0;
   #failed = 0;
 
@@ -148,12 +153,13 @@ export class CallBook {
     if (!call) return;
     this.#open.delete(key);
     const success = call.result?.success === true;
+    if (how !== 'unknown') this.#keep(key, { ...call });
     call.state = how !== 'delivered' ? how : success ? 'succeeded' : 'failed';
     if (note) call.note = note;
     this.#total++;
     if (call.state !== 'succeeded') this.#failed++;
     this.#settled = [...this.#settled, report(call)].slice(-RECENT);
-    this.#settledKeys.push(key);
+    this.#settledKeys = [...this.#settledKeys, key].slice(-MAX_KEYS);
   }
 
   /** The task ends: says of every open call what was left of it. */
@@ -172,11 +178,40 @@ export class CallBook {
   /** A new turn asks for new calls only; the old turn's keys need not be kept. */
   startTurn(): void {
     this.#settledKeys = [];
+    this.#delivered.clear();
   }
 
-  /** Keys that a follower must not take for new: everything open, and the last settled ones. */
-  knownKeys(): string[] {
-    return [...this.#open.keys(), ...this.#settledKeys.slice(-RECENT)];
+  /** Keys of everything open. */
+  openKeys(): string[] {
+    return [...this.#open.keys()];
+  }
+
+  /** Keys of the calls that were settled last: a follower must not take them for new. */
+  settledKeys(): string[] {
+    return this.#settledKeys.slice(-RECENT);
+  }
+
+  /** A settled call whose result the service has not got after all; undefined when it is not kept any more. */
+  reopen(key: string): OpenCall | undefined {
+    const call = this.#delivered.get(key);
+    if (!call) return undefined;
+    this.#delivered.delete(key);
+    this.#open.set(key, call);
+    this.#settledKeys = this.#settledKeys.filter((settled) => settled !== key);
+    this.#settled = this.#settled.filter((settled) => callKey(settled) !== key);
+    this.#total--;
+    if (call.state === 'dropped' || !call.result?.success) this.#failed--;
+    return call;
+  }
+
+  /** Keeps what was delivered for a while: the reads that showed it may have been old. */
+  #keep(key: string, call: OpenCall): void {
+    this.#delivered.set(key, call);
+    let bytes = 0;
+    for (const [other, { result }] of [...this.#delivered].toReversed()) {
+      bytes += JSON.stringify(result).length;
+      if (bytes > MAX_KEPT_BYTES) this.#delivered.delete(other);
+    }
   }
 
   get totals(): { total: number; failed: number } {

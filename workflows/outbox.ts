@@ -108,7 +108,10 @@ export class Outbox {
     this.#messageAfter = 0;
   }
 
-  /** The service asks still and did not take the result: the same bytes again, later and later (I4). */
+  /**
+   * The service asks still and did not take the result: the same bytes again, later and later (I4). Under a new key,
+   * since it may take the old one for a repeat of what it lost (agents-api.md 5.6).
+   */
   postLater(call: OpenCall): void {
     call.state = 'saved';
     call.post_after = this.#later(backoff(call.post_failures++), 'the result');
@@ -154,9 +157,11 @@ export class Outbox {
     if (state.message === 'queued' && this.#messages && this.#messageAfter <= now) {
       postings.push({ kind: 'message', key: state.messageKey, input: this.#messages });
     }
-    for (const { planned, result, post_after } of state.calls.inState('saved')) {
+    for (const { planned, result, post_after, post_failures } of state.calls.inState('saved')) {
       if (result === null || post_after > now) continue;
-      postings.push({ kind: 'tool_result', turn_id: planned.turn_id, call_id: planned.call_id, result });
+      const { turn_id, call_id } = planned;
+      const repeat = post_failures > 0 ? { repeat: post_failures } : {};
+      postings.push({ kind: 'tool_result', turn_id, call_id, result, ...repeat });
     }
     return postings;
   }

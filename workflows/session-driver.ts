@@ -116,8 +116,9 @@ export class SessionDriver {
       turn_id: state.turnId,
       after_turn_id: state.afterTurnId,
       postings,
-      known: state.calls.knownKeys(),
+      known: state.calls.openKeys(),
       unconfirmed: state.calls.inState('posted', 'dropped').map((call) => callKey(call.planned)),
+      settled: state.calls.settledKeys(),
       messages: this.#outbox.unseenMessages(),
     });
     const taken = this.#guard(follow).then((output) => {
@@ -153,7 +154,7 @@ export class SessionDriver {
     this.#outbox.settle(output.posted);
     for (const key of output.confirmed) state.calls.confirm(key);
     for (const key of output.required_again) {
-      const call = state.calls.get(key);
+      const call = state.calls.get(key) ?? state.calls.reopen(key);
       if (call) this.#outbox.postLater(call);
     }
     for (const planned of output.calls) state.calls.add(planned, Date.now());

@@ -24,15 +24,14 @@ import { wasReset } from './reset.ts';
 const TRIES = 10;
 const PAUSE_MS = 1000;
 /** How long a lock waits for the next run of its task, which has to find a worker first. */
-const KEEP_MS = 10 * 60_000;
-
+const KEEP_MS = 24 * 60 * 60_000;
 /** How long the end of a lock that was given up takes to be heard of: a second, after a reset. */
 const RELEASE_MS = 3000;
 
 export type SessionLock = ChildWorkflowHandle<typeof sessionLock>;
 
-/** Sent before a task continues as new: nobody else may take the lock between its two runs. */
-export const keepLockSignal = defineSignal('keep');
+/** Sent before a task continues as new, with true: nobody else may take the lock between its two runs. */
+export const keepLockSignal = defineSignal<[boolean]>('keep');
 /** Asks for the lock, with the first run id of the task that wants it. Only the same task is given it. */
 const yieldLockSignal = defineSignal<[string]>('yield');
 
@@ -40,8 +39,8 @@ const yieldLockSignal = defineSignal<[string]>('yield');
 export async function sessionLock(owner: string): Promise<void> {
   let keep = false;
   let yielded = false;
-  setHandler(keepLockSignal, () => {
-    keep = true;
+  setHandler(keepLockSignal, (wanted) => {
+    keep = wanted;
   });
   setHandler(yieldLockSignal, (claimant) => {
     yielded ||= claimant === owner;

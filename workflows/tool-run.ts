@@ -11,6 +11,7 @@ import {
 } from '@temporalio/workflow';
 
 import { wasReset } from './reset.ts';
+import { isRecord } from '../src/protocol/json.ts';
 import { hasStarted, TOOL_FAILURE, type ToolActivity } from '../src/protocol/activities.ts';
 import type {
   CheckResult,
@@ -29,8 +30,11 @@ const CHECK_TIMEOUT_MS = 60_000;
 
 export type RunEnd =
   | { kind: 'result'; result: ToolResult; attempts: number }
-  /** Nothing was executed: it may be run again. `missing`: the worker does not know the tool. */
-  | { kind: 'not_started'; why: string; missing: boolean }
+  /**
+   * Nothing was executed: it may be run again. `missing`: the worker does not know the tool. `later`: the service
+   * could not be read, so that nothing can go on anyway.
+   */
+  | { kind: 'not_started'; why: string; missing?: boolean; later?: boolean }
   /** Executed at least in part, and nobody knows how it ended. */
   | { kind: 'unknown'; why: string }
   | { kind: 'cancelled' };
@@ -120,14 +124,13 @@ function endOfOnce(error: unknown, name: string): RunEnd {
   const cause = causeOf(error);
   if (cause instanceof ApplicationFailure) {
     if (cause.type === TOOL_FAILURE.failed) return failed(cause.message);
-    if (cause.type === TOOL_FAILURE.notStarted)
-      return { kind: 'not_started', why: cause.message, missing: false };
+    if (cause.type === TOOL_FAILURE.notStarted) return notStarted(cause);
     if (isNotRegistered(cause)) return missing(name);
     return { kind: 'unknown', why: cause.type === TOOL_FAILURE.unknown ? cause.message : 'it broke off' };
   }
   if (cause instanceof TimeoutFailure) {
     if (!hasStarted(cause.lastHeartbeatDetails)) {
-      return { kind: 'not_started', why: 'its worker was lost before it started', missing: false };
+      return { kind: 'not_started', why: 'its worker was lost before it started' };
     }
     return { kind: 'unknown', why: 'its worker was lost after it had started' };
   }
@@ -141,8 +144,7 @@ function endOfRepeatable(error: unknown, name: string): RunEnd {
   if (cause instanceof CancelledFailure) return { kind: 'cancelled' };
   if (cause instanceof ApplicationFailure) {
     if (cause.type === TOOL_FAILURE.failed) return failed(cause.message);
-    if (cause.type === TOOL_FAILURE.notStarted)
-      return { kind: 'not_started', why: cause.message, missing: false };
+    if (cause.type === TOOL_FAILURE.notStarted) return notStarted(cause);
     if (isNotRegistered(cause)) return missing(name);
   }
   return failed(`Tool "${name}" could not be completed: its worker was lost too often.`);
@@ -155,6 +157,11 @@ function causeOf(error: unknown): unknown {
 /** The SDK's own failure for an activity type that the worker does not have. */
 function isNotRegistered(failure: ApplicationFailure): boolean {
   return failure.type === 'NotFoundError';
+}
+
+function notStarted({ message, details }: ApplicationFailure): RunEnd {
+  const [detail] = details ?? [];
+  return { kind: 'not_started', why: message, later: isRecord(detail) && detail['later'] === true };
 }
 
 function missing(name: string): RunEnd {

@@ -8,6 +8,7 @@ import { checkTool, runTool, type RunRequest } from './tool-run.ts';
 
 /** Runs that never started are tried again this often, later and later. */
 const MAX_STARTS = 5;
+const MAX_PAUSE_MS = 60_000;
 
 export class ToolRunner {
   readonly #context: TaskContext;
@@ -63,7 +64,7 @@ export class ToolRunner {
   async #run(call: OpenCall, first: RunRequest): Promise<void> {
     const { calls } = this.#context.state;
     const { name } = call.planned;
-    for (let starts = 1; ; starts++) {
+    for (let starts = 1, pauses = 0; ; pauses++) {
       const request = { ...first, runNo: call.run_no };
       const end = await this.#scope.run(() => runTool(request));
       // An outcome that came by signal meanwhile has won already.
@@ -78,14 +79,14 @@ export class ToolRunner {
         call.state = 'planned';
         return;
       }
-      if (starts === MAX_STARTS) {
+      if (!end.later && starts++ === MAX_STARTS) {
         const error = end.missing
           ? `Unknown tool "${name}".`
           : `Tool "${name}" could not be started: ${end.why}.`;
         calls.save(call, { success: false, error }, Date.now());
         return;
       }
-      await sleep(1000 * 2 ** (starts - 1), { summary: `before ${name} is started again` });
+      await sleep(Math.min(1000 * 2 ** pauses, MAX_PAUSE_MS), { summary: `before ${name} is started again` });
       call.run_no++;
     }
   }

@@ -39,6 +39,8 @@ export interface Emulator {
   posts(sessionId?: string): PostRecord[];
   /** Throws an Error for an unknown kind or a bad parameter. */
   addFaults(...specs: FaultSpec[]): FaultStatus[];
+  /** How the faults stand, in the order they were set: a test sees whether each has struck. */
+  faults(): FaultStatus[];
   clearFaults(): void;
   /** Stops serving; turns stay where they are. */
   close(): Promise<void>;
@@ -91,6 +93,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     posts: (sessionId) =>
       world.store.posts.filter((post) => sessionId === undefined || post.session_id === sessionId),
     addFaults: (...specs) => faults.add(specs),
+    faults: () => faults.list(),
     clearFaults: () => void faults.clear(),
     close: async () => {
       if (!server.http.listening) return;

@@ -8,7 +8,7 @@
  * same key.
  */
 import { faultPoint } from '../faults/fault-point.ts';
-import type { PostOutcome, Posting } from '../protocol/activities.ts';
+import type { PostOutcome, Posting, ResultPosting } from '../protocol/activities.ts';
 import { callKey, owed } from '../protocol/calls.ts';
 import { isTerminal } from '../protocol/outcome.ts';
 import { canonicalJson } from '../protocol/json.ts';
@@ -71,11 +71,8 @@ async function deliverCancel(context: DeliverContext, key: string): Promise<Post
   };
 }
 
-async function deliverResult(
-  context: DeliverContext,
-  posting: Extract<Posting, { kind: 'tool_result' }>,
-): Promise<PostOutcome> {
-  const { turn_id, call_id, result } = posting;
+async function deliverResult(context: DeliverContext, posting: ResultPosting): Promise<PostOutcome> {
+  const { turn_id, call_id, result, repeat = 0 } = posting;
   const done = (outcome: PostOutcome['outcome'], detail?: string): PostOutcome => ({
     kind: 'tool_result',
     key: callKey(posting),
@@ -92,7 +89,7 @@ async function deliverResult(
     ...(output === undefined ? {} : { output }),
     ...(error === undefined ? {} : { error }),
   };
-  const key = resultPostKey(context.sessionId, turn_id, call_id, JSON.stringify(event));
+  const key = resultPostKey(context.sessionId, turn_id, call_id, JSON.stringify(event), repeat);
 
   faultPoint('result.before_post');
   let refusal = await post(context, event, key);
@@ -137,7 +134,7 @@ async function isRequired(
 /** True when the turn holds this very result: an earlier post was taken, and only its reply was lost. */
 async function hasResult(
   context: DeliverContext,
-  { turn_id, call_id, result }: Extract<Posting, { kind: 'tool_result' }>,
+  { turn_id, call_id, result }: ResultPosting,
 ): Promise<boolean> {
   const same = (item: Item): boolean =>
     result.success

@@ -22,8 +22,15 @@ export function callIdempotencyKey(sessionId: string, turnId: string, callId: st
 
 /**
  * The key of a posted result. It covers the bytes: after a refusal another result goes out for the same call, and
- * a key must never be used again with another body.
+ * a key must never be used again with another body. `repeat` counts the posts that had no effect.
  */
-export function resultPostKey(sessionId: string, turnId: string, callId: string, body: string): string {
-  return `hf_${digest([sessionId, turnId, callId, body], 40)}`;
+export function resultPostKey(
+  sessionId: string,
+  turnId: string,
+  callId: string,
+  body: string,
+  repeat = 0,
+): string {
+  const parts = [sessionId, turnId, callId, body];
+  return `hf_${digest(repeat === 0 ? parts : [...parts, String(repeat)], 40)}`;
 }

@@ -13,7 +13,7 @@ import type { FollowInput, FollowOutput, FollowReason, PostOutcome } from '../pr
 import { callKey, owed, type Owed, type PlannedCall } from '../protocol/calls.ts';
 import { firstTurnAfter, isRoot, isTerminal, sessionEnd } from '../protocol/outcome.ts';
 import { Progress } from '../protocol/progress.ts';
-import { Unconfirmed } from '../protocol/unconfirmed.ts';
+import { Settled, Unconfirmed } from '../protocol/unconfirmed.ts';
 import type { Session, SessionEvent, Turn } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
 import { ApiError } from './api-error.ts';
@@ -30,6 +30,8 @@ const GATHER_MS = 2000;
 const GATHER_READ_MS = 200;
 /** Between the two reads after which a posted result counts as not taken, or a message as lost. */
 const SPACED_READ_MS = 3000;
+/** After a read that settled a posted result. */
+const CONFIRMED_READ_MS = 5000;
 const MAX_PLANNED_BYTES = 512 * 1024;
 const GONE_READ_MS = 2000;
 const FIRST_REREAD_MS = 300;
@@ -72,6 +74,7 @@ class TurnFollower {
   readonly #progress = new Progress();
   readonly #known: Set<string>;
   readonly #unconfirmed: Unconfirmed;
+  readonly #settled: Settled;
   readonly #messages = new SentMessages();
   readonly #unknown: UnknownLog;
   readonly #posted: PostOutcome[] = [];
@@ -97,7 +100,8 @@ class TurnFollower {
     this.#input = input;
     this.#options = options;
     this.#turnId = input.turn_id;
-    this.#known = new Set(input.known);
+    this.#known = new Set([...input.known, ...input.settled]);
+    this.#settled = new Settled(input.settled, SPACED_READ_MS);
     this.#unconfirmed = new Unconfirmed(input.unconfirmed, SPACED_READ_MS);
     this.#unknown = new UnknownLog(options.log);
     for (const message of input.messages) this.#messages.add(message, this.#started);
@@ -268,7 +272,11 @@ class TurnFollower {
     const required = new Set(due.calls.map(callKey));
     const settled = this.#unconfirmed.settle(required, Date.now());
     this.#confirmed.push(...settled.confirmed);
-    this.#requiredAgain.push(...settled.requiredAgain);
+    const reopened = this.#settled.look(required, Date.now());
+    this.#settled.add(settled.confirmed);
+    // This read may have been older than the post: one more, should nothing be heard of the turn.
+    if (settled.confirmed.length > 0) this.#lookWithin(CONFIRMED_READ_MS);
+    this.#requiredAgain.push(...settled.requiredAgain, ...reopened.requiredAgain);
     for (const call of due.calls) {
       const key = callKey(call);
       if (this.#known.has(key) || this.#planned.has(key)) continue;
@@ -282,7 +290,7 @@ class TurnFollower {
     if (this.#requiredAgain.length > 0) return this.output('blocked');
     const asksForUs = this.#planned.size > 0;
     const waitsForKnown = session.status === 'requires_action' && due.calls.length + due.others.length > 0;
-    const unsure = this.#unconfirmed.size > 0;
+    const unsure = this.#unconfirmed.size > 0 || reopened.doubtful;
     if (asksForUs || (waitsForKnown && !unsure)) {
       this.#gatherSince ??= Date.now();
       const gathered = Date.now() - this.#gatherSince >= GATHER_MS;
@@ -293,14 +301,18 @@ class TurnFollower {
     }
     this.#gatherSince = null;
     const doubtful = session.status === 'idle' || unsure || !turn || this.#announced;
-    return doubtful ? this.#doubt(session, turn, signal) : null;
+    return doubtful ? this.#doubt(session, turn, signal, unsure) : null;
   }
 
   /** The snapshots do not fit together: they may be stale (R14). Look again, later and later. */
-  async #doubt(session: Session, turn: Turn | null, signal: AbortSignal): Promise<FollowOutput | null> {
-    const quick = this.#unconfirmed.size > 0;
-    this.#lookWithin(quick ? SPACED_READ_MS : this.#rereadMs);
-    if (!quick) this.#rereadMs = Math.min(this.#rereadMs * 2, MAX_REREAD_MS);
+  async #doubt(
+    session: Session,
+    turn: Turn | null,
+    signal: AbortSignal,
+    unsure = this.#unconfirmed.size > 0,
+  ): Promise<FollowOutput | null> {
+    this.#lookWithin(unsure ? SPACED_READ_MS : this.#rereadMs);
+    if (!unsure) this.#rereadMs = Math.min(this.#rereadMs * 2, MAX_REREAD_MS);
     // A turn that the stream has shown is no lost message, whatever an older read says.
     if (turn || this.#turnId !== null || session.status !== 'idle') return null;
     const { api, log } = this.#options;

@@ -2,7 +2,7 @@
 import type { TurnReport } from '../protocol/task.ts';
 import { failedTools, finalText, isTerminal, userTexts } from '../protocol/outcome.ts';
 import { redact } from '../protocol/secrets.ts';
-import { oneLine, truncate, wellFormed } from '../protocol/text.ts';
+import { oneLine, truncate, wellFormed, withinJson } from '../protocol/text.ts';
 import type { Item, Turn } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
 import { sleep } from './sleep.ts';
@@ -32,24 +32,27 @@ export async function readEndedTurn(
 ): Promise<EndedTurn> {
   let turn = ended;
   let items: Item[] = [];
+  let answered = false;
   for (const pause of USAGE_PAUSES_MS) {
     await sleep(pause, signal);
     const [read, saved] = await Promise.all([
       api.getTurn(sessionId, ended.id, signal),
-      api.turnItems(sessionId, ended.id, signal),
+      // A long turn's items are many: only an answer that is missing makes them worth another read.
+      answered ? items : api.turnItems(sessionId, ended.id, signal),
     ]);
     if (isTerminal(read)) turn = read;
     items = saved;
-    const answered = turn.status !== 'completed' || finalText(items) !== '';
+    answered = turn.status !== 'completed' || finalText(items) !== '';
     if (answered && turn.usage) break;
   }
+  const text = wellFormed(finalText(items));
   return {
     report: {
       turn_id: turn.id,
       status: turn.status,
       error: turn.error ? shownError(turn.error.code ?? null, turn.error.message ?? '') : null,
       usage: turn.usage ?? null,
-      output_text: truncate(wellFormed(finalText(items)), MAX_OUTPUT_BYTES),
+      output_text: withinJson(MAX_OUTPUT_BYTES, (max) => truncate(text, max)),
       failed_tools: failedTools(items),
     },
     userTexts: userTexts(items),

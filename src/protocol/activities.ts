@@ -58,10 +58,19 @@ export interface OpenedSession {
   settings: TaskSettings;
 }
 
+/** `repeat` counts the posts that had no effect: each repeat goes out under a key of its own. */
+export interface ResultPosting {
+  kind: 'tool_result';
+  turn_id: string;
+  call_id: string;
+  result: ToolResult;
+  repeat?: number;
+}
+
 /** Something to post. `key` is the idempotency key of a message, kept for every retry (agents-api.md 5.6). */
 export type Posting =
   | { kind: 'message'; key: string; input: InputMessage[] }
-  | { kind: 'tool_result'; turn_id: string; call_id: string; result: ToolResult }
+  | ResultPosting
   | { kind: 'cancel'; key: string };
 
 /**
@@ -85,10 +94,12 @@ export interface FollowInput {
   turn_id: string | null;
   after_turn_id: string | null;
   postings: Posting[];
-  /** Keys of the calls that the workflow has, settled ones included. */
+  /** Keys of the open calls that the workflow has. */
   known: string[];
   /** Of these, the ones posted and not yet confirmed. */
   unconfirmed: string[];
+  /** Keys of the calls that were settled last. */
+  settled: string[];
   /** Messages posted earlier whose landing was not seen yet. */
   messages: { key: string; input: InputMessage[] }[];
 }
@@ -115,7 +126,7 @@ export interface FollowOutput {
   posted: PostOutcome[];
   /** Keys of `unconfirmed` and of accepted results that a read after the post shows to be settled. */
   confirmed: string[];
-  /** Keys of `unconfirmed` that two spaced reads show to be required still: post them again. */
+  /** Keys of `unconfirmed` and `settled` that two spaced reads show to be required: post them again. */
   required_again: string[];
   calls: PlannedCall[];
   /** The service goes on only when we answer: nothing is to be followed meanwhile (I9). */

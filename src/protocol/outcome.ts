@@ -1,11 +1,13 @@
 /** What a turn's saved state says about how it ended (I7). */
+import { isKnown } from './known.ts';
 import type { ContentPart, Item, Session, TokenUsage, Turn } from './wire.ts';
 
 const TERMINAL = new Set(['completed', 'failed', 'cancelled']);
 
-/** True when a turn's status is final. An unknown status is not (I12). */
-export function isTerminal(turn: Pick<Turn, 'status'>): boolean {
-  return TERMINAL.has(turn.status);
+/** True when a turn has ended. One of an unknown status has when it says since when (I12). */
+export function isTerminal({ status, completed_at }: Pick<Turn, 'status' | 'completed_at'>): boolean {
+  if (isKnown('turn_status', status)) return TERMINAL.has(status);
+  return typeof completed_at === 'number';
 }
 
 /** True for a root turn: only its outcome is the outcome of the work (agents-api.md 1.1). */

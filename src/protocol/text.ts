@@ -47,6 +47,15 @@ export function truncate(text: string, maxBytes: number): string {
   return head + cutMarker(total - utf8Length(head), total);
 }
 
+/**
+ * Makes a value of at most `maxBytes` by `make`, and a smaller one when its JSON would take more than twice that:
+ * a control character takes one byte as text, and six as JSON.
+ */
+export function withinJson<T>(maxBytes: number, make: (maxBytes: number) => T): T {
+  const made = make(maxBytes);
+  return utf8Length(JSON.stringify(made)) <= 2 * maxBytes + 2 ? made : make(Math.floor(maxBytes / 3));
+}
+
 /** What stands at the end of a text that was cut. */
 export function cutMarker(missing: number, total: number): string {
   return `\n[cut: ${missing} of ${total} bytes left out]`;

@@ -39,3 +39,35 @@ export class Unconfirmed {
     return this.settle(new Set(), 0).confirmed;
   }
 }
+
+/**
+ * Calls that were settled, maybe by reads that were all older than the post. One that spaced reads ask for again was
+ * not taken after all (I4).
+ */
+export class Settled {
+  /** Call key → time of the first read in a row that asked for it, in ms. */
+  readonly #since = new Map<string, number | null>();
+  readonly #spacingMs: number;
+
+  constructor(keys: readonly string[], spacingMs: number) {
+    this.#spacingMs = spacingMs;
+    this.add(keys);
+  }
+
+  add(keys: readonly string[]): void {
+    for (const key of keys) this.#since.set(key, null);
+  }
+
+  /** Takes the call keys that a read shows to be required. `doubtful`: it asks for a settled one. `now` in ms. */
+  look(required: ReadonlySet<string>, now: number): { requiredAgain: string[]; doubtful: boolean } {
+    const requiredAgain: string[] = [];
+    let doubtful = false;
+    for (const [key, since] of this.#since) {
+      const asked = required.has(key);
+      doubtful ||= asked;
+      if (!asked || since === null) this.#since.set(key, asked ? now : null);
+      else if (now - since >= this.#spacingMs) requiredAgain.push(key);
+    }
+    return { requiredAgain, doubtful };
+  }
+}

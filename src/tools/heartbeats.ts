@@ -6,7 +6,7 @@ import type { Context } from '@temporalio/activity';
 
 import { isRecord } from '../protocol/json.ts';
 
-const DEFAULT_TIMEOUT_MS = 10_000;
+export const DEFAULT_HEARTBEAT_TIMEOUT_MS = 10_000;
 const MIN_INTERVAL_MS = 250;
 const MAX_PROGRESS_BYTES = 1024;
 
@@ -23,7 +23,7 @@ export class Heartbeats {
 
   constructor(context: Context) {
     this.#context = context;
-    this.#timeoutMs = context.info.heartbeatTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#timeoutMs = context.info.heartbeatTimeoutMs ?? DEFAULT_HEARTBEAT_TIMEOUT_MS;
     this.#failures = failuresOf(context.info.heartbeatDetails);
   }
 

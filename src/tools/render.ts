@@ -16,6 +16,7 @@ import {
   truncate,
   utf8Length,
   wellFormed,
+  withinJson,
 } from '../protocol/text.ts';
 import type { InputContent, ToolOutput } from '../protocol/wire.ts';
 
@@ -32,9 +33,10 @@ export class RenderError extends Error {
 export function renderOutput(value: unknown, maxBytes: number): ToolOutput {
   try {
     if (value === undefined || value === null) return null;
-    if (isContent(value)) return renderContent(value, maxBytes);
+    if (isContent(value)) return withinJson(maxBytes, (max) => renderContent(value, max));
     const plain = toPlain(value, 'result', []);
-    return truncate(typeof plain === 'string' ? plain : JSON.stringify(plain), maxBytes);
+    const text = typeof plain === 'string' ? plain : JSON.stringify(plain);
+    return withinJson(maxBytes, (max) => truncate(text, max));
   } catch (error) {
     if (error instanceof RenderError) throw error;
     // A getter or a proxy threw: its text may hold anything (I11).

@@ -21,7 +21,7 @@ import { hasStarted } from '../protocol/activities.ts';
 import type { CheckResult, ToolCallInput, ToolExecution, ToolResult } from '../protocol/calls.ts';
 import { argumentsObject, checkArguments } from './arguments.ts';
 import type { Tool, ToolCall } from './define-tool.ts';
-import { Heartbeats } from './heartbeats.ts';
+import { DEFAULT_HEARTBEAT_TIMEOUT_MS, Heartbeats } from './heartbeats.ts';
 import { argumentsDigest } from './plan.ts';
 import { renderOutput, RenderError } from './render.ts';
 import { cancellation, timeLimit, type StopReason } from './stops.ts';
@@ -139,7 +139,8 @@ class ToolRun {
       try {
         raw = await this.#deps.readArguments(this.#call, this.#context.cancellationSignal);
       } catch (error) {
-        throw toolNotStarted(`the arguments could not be read again (${errorClass(error)})`);
+        const later = error instanceof Error && 'retryable' in error && error.retryable === true;
+        throw toolNotStarted(`the arguments could not be read again (${errorClass(error)})`, later);
       }
     }
     const object = argumentsObject(raw);
@@ -163,8 +164,13 @@ class ToolRun {
   /** Passes the fence, or throws ToolNotStarted: after any doubt nothing is executed. */
   async #fence(): Promise<void> {
     const { info, client } = this.#context;
+    const staleMs = (info.heartbeatTimeoutMs ?? DEFAULT_HEARTBEAT_TIMEOUT_MS) / 2;
     try {
-      await client.activity.heartbeat(info.taskToken, { started: true });
+      for (let asked = -Infinity; Date.now() - asked > staleMs;) {
+        // An answer that was long on its way, or waited in a frozen process, is old: the attempt may be given up.
+        asked = Date.now();
+        await client.activity.heartbeat(info.taskToken, { started: true });
+      }
     } catch (error) {
       // Given up by the server, cancelled, paused or reset in the meantime, or no answer: none of it ran anything.
       throw toolNotStarted(`the fence was not passed (${errorClass(error)})`);

@@ -44,9 +44,9 @@ export function isToolFailed(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.type === TOOL_FAILURE.failed;
 }
 
-/** Nothing was executed. */
-export function toolNotStarted(why: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.notStarted);
+/** Nothing was executed. `later`: the service could not be read, which is no failure of the tool. */
+export function toolNotStarted(why: string, later = false): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.notStarted, ...(later ? [{ later }] : []));
 }
 
 /** It was started, and how it ended is not known. */

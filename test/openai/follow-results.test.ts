@@ -48,6 +48,28 @@ describe('results', { concurrency: true }, () => {
     assert.ok(Date.now() - begun >= 2900);
   });
 
+  it('that were settled and are asked for all the same are required again, after two reads (I4)', async (t) => {
+    const bench = await Bench.start(t);
+    const { id, turn, calls } = await bench.calling('look');
+    const begun = Date.now();
+    const { output, plans } = await follow(bench, { session_id: id, turn_id: turn, settled: calls });
+    assert.deepEqual([output.reason, output.required_again, output.calls], ['blocked', calls, []]);
+    assert.deepEqual(plans, [], 'it is not a new call');
+    assert.ok(Date.now() - begun >= 2900);
+  });
+
+  it('that were settled are not required again for one old read', async (t) => {
+    const bench = await Bench.start(t);
+    const { id, turn, calls } = await bench.calling('look', 'read');
+    const [look = '', read = ''] = calls;
+    const { required_actions } = await bench.api.getSession(id);
+    await bench.answer(id, turn, 'call_look', 'sunny');
+    bench.emulator.addFaults({ kind: 'patch_answer', patch: { required_actions }, match: SESSION });
+    const { output } = await follow(bench, { session_id: id, turn_id: turn, known: [read], settled: [look] });
+    assert.deepEqual([output.reason, output.required_again], ['blocked', []]);
+    assert.equal(bench.emulator.faults()[0]?.struck, 1);
+  });
+
   it('are not taken for confirmed by a snapshot that is older than the turn', async (t) => {
     const bench = await Bench.start(t);
     const { id, turn, calls } = await bench.calling('look');

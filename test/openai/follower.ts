@@ -38,6 +38,7 @@ export async function follow(
       postings: [],
       known: [],
       unconfirmed: [],
+      settled: [],
       messages: [],
       ...input,
     },

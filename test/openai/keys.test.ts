@@ -21,6 +21,7 @@ describe('keys', () => {
     );
     assert.notEqual(callIdempotencyKey('ab', 'c', 'd'), callIdempotencyKey('a', 'bc', 'd'));
     assert.notEqual(resultPostKey('s', 't', 'c', '{"a":1}'), resultPostKey('s', 't', 'c', '{"a":2}'));
+    assert.equal(new Set([0, 1, 2].map((repeat) => resultPostKey('s', 't', 'c', '{}', repeat))).size, 3);
   });
 
   it('fit where they go: a metadata value, and a header of 256 characters', () => {

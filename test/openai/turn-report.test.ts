@@ -37,6 +37,26 @@ describe('readEndedTurn', { concurrency: true }, () => {
     assert.equal(Math.ceil(bytes / 1024), 512);
   });
 
+  it('cuts an answer further that takes much more room as JSON', async (t) => {
+    const bench = await Bench.start(t);
+    const { id } = await bench.session([{ say: '\u0001'.repeat(500_000), delta_ms: 0 }]);
+    await bench.status(id, 'idle');
+    const [turn] = await bench.api.newestTurns(id, 1);
+    const { report } = await readEndedTurn(bench.api, id, turn ?? assert.fail('no turn'), never);
+    const bytes = Buffer.byteLength(JSON.stringify(report.output_text));
+    assert.ok(bytes > 900 * 1024 && bytes <= 1024 * 1024 + 2, `${bytes} bytes`);
+  });
+
+  it('reads the items once, however long usage is missing', async (t) => {
+    const bench = await Bench.start(t, { usageDelayMs: 600_000 });
+    const { id, turn } = await bench.idle();
+    await readEndedTurn(bench.api, id, turn, never);
+    const { requests } = bench.emulator.counters();
+    const reads = (what: string): number =>
+      requests[`GET /agents/sessions/{session_id}/turns/{turn_id}${what}`] ?? 0;
+    assert.deepEqual([reads('/items'), reads('')], [1, 3]);
+  });
+
   it('ends with its signal', async (t) => {
     const bench = await Bench.start(t, { usageDelayMs: 600_000 });
     const { id, turn } = await bench.idle();

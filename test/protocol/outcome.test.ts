@@ -144,6 +144,12 @@ describe('states', () => {
       assert.ok(!isTerminal({ status }));
   });
 
+  it('takes a turn of an unknown status for ended when it says since when (I12)', () => {
+    assert.ok(isTerminal({ status: 'incomplete', completed_at: 1_700_000_000 }));
+    assert.ok(!isTerminal({ status: 'incomplete', completed_at: null }));
+    assert.ok(!isTerminal({ status: 'in_progress', completed_at: 1_700_000_000 }), 'a known status counts');
+  });
+
   it('takes a turn without subagent for a root turn', () => {
     assert.ok(isRoot({ subagent_id: null }));
     assert.ok(!isRoot({ subagent_id: 'agent_1' }));

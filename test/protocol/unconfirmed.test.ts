@@ -1,7 +1,7 @@
 /** Delivered means confirmed: by a read after the post, and doubted only after two of them (I4). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Unconfirmed } from '../../src/protocol/unconfirmed.ts';
+import { Settled, Unconfirmed } from '../../src/protocol/unconfirmed.ts';
 
 const SPACING = 1000;
 const nothing = { confirmed: [], requiredAgain: [] };
@@ -43,5 +43,28 @@ describe('Unconfirmed', () => {
     waiting.add('b');
     assert.deepEqual(waiting.settleAll(), ['a', 'b']);
     assert.deepEqual(waiting.settleAll(), []);
+  });
+});
+
+describe('Settled', () => {
+  const quiet = { requiredAgain: [], doubtful: false };
+  const doubtful = { requiredAgain: [], doubtful: true };
+
+  it('asks for another post only after two reads in a row that are far enough apart', () => {
+    const settled = new Settled(['a', 'b'], SPACING);
+    const required = new Set(['a']);
+    assert.deepEqual(settled.look(new Set(['other']), 0), quiet);
+    assert.deepEqual(settled.look(required, 1000), doubtful);
+    assert.deepEqual(settled.look(required, 1999), doubtful);
+    assert.deepEqual(settled.look(required, 2000), { requiredAgain: ['a'], doubtful: true });
+  });
+
+  it('begins anew after a read that does not ask', () => {
+    const settled = new Settled(['a'], SPACING);
+    const required = new Set(['a']);
+    settled.look(required, 0);
+    assert.deepEqual(settled.look(new Set(), 500), quiet);
+    assert.deepEqual(settled.look(required, 1500), doubtful);
+    assert.deepEqual(settled.look(required, 2500), { requiredAgain: ['a'], doubtful: true });
   });
 });

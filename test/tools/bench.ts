@@ -52,6 +52,8 @@ export class Bench {
   readonly signals: { workflowId: string; name: string; payload: unknown }[] = [];
   /** One entry for each execution. */
   readonly executed: { input: unknown; call: ToolCall }[] = [];
+  /** What a failure carries for the workflow beside its type. */
+  failureDetails: unknown[] = [];
   readonly environment: MockActivityEnvironment;
   readonly #options: BenchOptions;
   /** The end that a request of its own has reported. */
@@ -104,6 +106,7 @@ export class Bench {
     try {
       return { kind: 'returned', value: await this.environment.run(activity, args, input) };
     } catch (error) {
+      if (error instanceof ApplicationFailure) this.failureDetails = error.details ?? [];
       if (error instanceof CompleteAsyncError) return this.#reported ?? { kind: 'given up' };
       return endOf(error);
     }

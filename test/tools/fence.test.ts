@@ -63,6 +63,18 @@ describe('the fence', () => {
     });
   }
 
+  it('does not take an old answer for a new one: an attempt that was frozen meanwhile asks again', async () => {
+    const info = { heartbeatTimeoutMs: 100 };
+    const frozen = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60));
+    const slow = new Bench({ info, server: [frozen, pass] });
+    assert.equal((await slow.run()).kind, 'returned');
+    assert.deepEqual(slow.acknowledged, [{ started: true }, { started: true }]);
+    const late = new Bench({ info, server: [frozen, gone] });
+    const end = ended(TOOL_FAILURE.notStarted, 'the fence was not passed (ActivityNotFoundError)');
+    assert.deepEqual(await late.run(), end);
+    assert.equal(late.executed.length, 0);
+  });
+
   it('is not passed twice: an attempt that finds `started` does not know the outcome', async () => {
     const bench = new Bench({ info: { attempt: 2, heartbeatDetails: { started: true, progress: 1 } } });
     assert.deepEqual(await bench.run(), ended(TOOL_FAILURE.unknown, 'an earlier attempt had started'));
@@ -108,7 +120,11 @@ describe('arguments that are not in history', () => {
     assert.deepEqual(await changed.run(), ended(TOOL_FAILURE.notStarted, words));
     const unread = 'the arguments could not be read again (TypeError)';
     assert.deepEqual(await none.run(), ended(TOOL_FAILURE.notStarted, unread));
-    for (const bench of [other, none, changed]) assert.equal(bench.executed.length, 0);
+    const away = Object.assign(new Error('planted'), { retryable: true });
+    const later = new Bench({ args: null, call, deps: { readArguments: refuse(away) } });
+    assert.equal((await later.run()).kind, 'failed');
+    assert.deepEqual(later.failureDetails, [{ later: true }], 'no failure of the tool');
+    for (const bench of [other, none, changed, later]) assert.equal(bench.executed.length, 0);
   });
 });
 

@@ -133,6 +133,15 @@ describe('limits', () => {
     }
   });
 
+  it('cuts further what takes much more room as JSON', () => {
+    const output = render('\u0001'.repeat(LIMIT));
+    const bytes = Buffer.byteLength(JSON.stringify(output));
+    assert.ok(bytes > 1.9 * LIMIT && bytes <= 2 * LIMIT + 2, `${bytes} bytes`);
+    assert.match(String(output), MARKER);
+    const parts = render([{ type: 'input_text', text: '\u0001'.repeat(LIMIT - 100) }]);
+    assert.ok(Buffer.byteLength(JSON.stringify(parts)) <= 2 * LIMIT + 2);
+  });
+
   it('cuts JSON like text', () => {
     const output = render({ rows: 'ü'.repeat(LIMIT) });
     assert.ok(size(output) <= LIMIT);
