@@ -58,7 +58,10 @@ export class CallBook {
 
   static restore(snapshot: CallBookSnapshot): CallBook {
     const book = new CallBook();
-    for (const call of snapshot.open) book.#open.set(callKey(call.planned), { ...call, asked: true });
+    for (const call of snapshot.open) {
+      // The timers of the run before have ended with it.
+      book.#open.set(callKey(call.planned), { ...call, asked: true, post_after: 0 });
+    }
     book.#settled = snapshot.settled;
     book.#settledKeys = snapshot.settled_keys;
     book.#total = snapshot.total;

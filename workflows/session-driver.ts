@@ -8,14 +8,17 @@ import type { FollowOutput } from '../src/protocol/activities.ts';
 import { callKey } from '../src/protocol/calls.ts';
 import { inputMessages } from '../src/protocol/inputs.ts';
 import { FAILURE, type AgentTaskInput } from '../src/protocol/task.ts';
+import { utf8Length } from '../src/protocol/text.ts';
 import type { TaskContext } from './context.ts';
 import { Outbox, summaryOf } from './outbox.ts';
 import { Peek } from './peek.ts';
 import { followTurn, postInput, refusal } from './remote.ts';
 import { ToolRunner } from './tool-runner.ts';
 
-/** Past this, no tool starts until the run could continue as new. */
-const MAX_EVENTS = 20_000;
+/** A run that is this many times as long as it should be starts no tool any more, and waits for less to go on. */
+const OVERDUE = 2;
+/** What the next run is given may take 2 MiB. */
+const MAX_SNAPSHOT_BYTES = 1536 * 1024;
 /** Between two looks at a session that was told to cancel and still waits for results. */
 const CANCEL_LOOK_MS = 500;
 
@@ -58,7 +61,7 @@ export class SessionDriver {
     if (this.#held) return;
     const { state } = this.#context;
     if (state.cancelRequested) this.#cancel();
-    else if (workflowInfo().historyLength < MAX_EVENTS || this.#isQuiet) this.#tools.start();
+    else if (!this.#isOverdue || this.#isQuiet) this.#tools.start();
     if (this.#following) this.#postBeside();
     else this.#follow();
     if (state.blocked && !this.#following) this.#peek.arm();
@@ -75,17 +78,34 @@ export class SessionDriver {
     this.#context.background(bound);
   }
 
-  /** True at a safe point past the limit: nothing runs, nothing saved waits to be confirmed (I10). */
+  /**
+   * True at a safe point past the limit (I10): nothing runs, and nothing saved waits to be confirmed. A run that is
+   * overdue takes along what it has saved: the service may not take it for a long time.
+   */
   mayContinueAsNew(): boolean {
     const { historyLength, continueAsNewSuggested } = workflowInfo();
     const { state, opened } = this.#context;
     if (!continueAsNewSuggested && historyLength < opened.settings.continue_after_events) return false;
-    return this.#isQuiet && !this.#held && state.outcome === null && !state.cancelRequested;
+    if (this.#held || state.outcome !== null || state.cancelRequested) return false;
+    return this.#isQuiet || (this.#isOverdue && this.#isAtRest && this.#isPortable);
+  }
+
+  get #isOverdue(): boolean {
+    return workflowInfo().historyLength >= OVERDUE * this.#context.opened.settings.continue_after_events;
+  }
+
+  get #isAtRest(): boolean {
+    return !this.#following && this.idle && this.#outbox.idle;
   }
 
   get #isQuiet(): boolean {
     const owed = this.#context.state.calls.inState('running', 'saved', 'posted', 'dropped');
-    return !this.#following && this.idle && this.#outbox.idle && owed.length === 0;
+    return this.#isAtRest && owed.length === 0;
+  }
+
+  get #isPortable(): boolean {
+    const { state, opened } = this.#context;
+    return utf8Length(JSON.stringify(state.snapshot(opened))) <= MAX_SNAPSHOT_BYTES;
   }
 
   /** Cancellation is a message: tell the service, stop the tools, wait for the turn to say how it ended. */

@@ -58,7 +58,7 @@ export class TaskState {
     return state;
   }
 
-  /** What the next run needs. Made at a safe point only: nothing running, nothing unconfirmed. */
+  /** What the next run needs. Made at a safe point only: nothing running, nothing on its way. */
   snapshot(opened: OpenedSession): TaskSnapshot {
     return {
       version: 1,

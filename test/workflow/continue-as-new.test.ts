@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
+import { defaultPayloadConverter } from '@temporalio/common';
+
 import { AgentTaskError } from '../../src/client/index.ts';
 import type { Step } from '../../src/emulator/index.ts';
 import { Stack } from '../support/stack.ts';
@@ -38,6 +40,37 @@ describe('continue-as-new (I10)', { concurrency: true }, () => {
       ?.workflowExecutionStartedEventAttributes;
     assert.ok(first?.continuedExecutionRunId, 'the last run continues another');
     assert.ok(description.historyLength < 150);
+  });
+
+  it('takes along results that the service does not take, once a run is overdue', async () => {
+    const calls = Array.from({ length: 24 }, (_, index) => `owed-${index}`);
+    const call = calls.map((call_id) => ({
+      name: 'pay',
+      arguments: { amount: 1, hold_until: 'owed' },
+      call_id,
+    }));
+    const task = await stack.start([{ call }, { say: 'all done' }]);
+    const mine = (): number => stack.effects().filter(({ call_id }) => calls.includes(call_id)).length;
+    await until('the tools run', () => mine() === calls.length);
+    const session_id = (await task.status()).session_id ?? '';
+    const match = { input_type: 'tool_result' };
+    stack.emulator.addFaults({ kind: 'status', status: 202, session_id, match, times: calls.length });
+    stack.release('owed');
+    const record = await task.result();
+    assert.equal(record.output_text, 'all done');
+    assert.equal(mine(), calls.length);
+    assert.equal(stack.counts(session_id).results_accepted, calls.length);
+    assert.ok(
+      stack.emulator.faults().every(({ spec, struck }) => spec.session_id !== session_id || struck === 24),
+    );
+    const [first] = (await stack.handle(task).fetchHistory()).events ?? [];
+    const started = first?.workflowExecutionStartedEventAttributes;
+    assert.ok(started?.continuedExecutionRunId, 'the last run continues another');
+    const [, snapshot] = started.input?.payloads ?? [];
+    const { calls: carried } = defaultPayloadConverter.fromPayload<{ calls: { open: unknown[] } }>(
+      snapshot ?? assert.fail('no snapshot'),
+    );
+    assert.equal(carried.open.length, calls.length);
   });
 
   it('keeps the lock of the session over a roll-over, and gives it up at the end (I8)', async () => {
