@@ -3,7 +3,7 @@ import { CancellationScope, sleep } from '@temporalio/workflow';
 
 import type { OpenCall } from './call-book.ts';
 import type { TaskContext } from './context.ts';
-import { loseOutcome } from './unknown-outcome.ts';
+import { limitWait, loseOutcome } from './unknown-outcome.ts';
 import { checkTool, runTool, type RunRequest } from './tool-run.ts';
 
 /** Runs that never started are tried again this often, later and later. */
@@ -18,6 +18,7 @@ export class ToolRunner {
 
   constructor(context: TaskContext) {
     this.#context = context;
+    for (const call of context.state.calls.inState('unknown')) limitWait(context, call);
   }
 
   get running(): number {

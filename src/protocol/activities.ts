@@ -20,6 +20,8 @@ export interface TaskSettings {
   heartbeat_timeout_ms: number;
   /** How long a cancelled task waits for the service to confirm, and for its tools to stop. */
   cancel_wait_ms: number;
+  /** How long a person is waited for who must say how a call ended; null: for ever. */
+  unknown_limit_ms?: number | null;
   /** History events after which a task continues as new; the server's own suggestion counts too. */
   continue_after_events: number;
 }

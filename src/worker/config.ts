@@ -9,19 +9,20 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-const duration = (fallback: string, maxMs = Infinity): z.ZodType<number> =>
-  z
-    .string()
-    .default(fallback)
-    .transform((text, context) => {
-      const ms = parseDuration(text);
-      if (ms !== null && ms <= maxMs) return ms;
-      context.addIssue({
-        code: 'custom',
-        message: `expected a duration such as "${fallback}"${maxMs === Infinity ? '' : `, at most ${maxMs / 60_000} minutes`}, got "${text}"`,
-      });
-      return z.NEVER;
+/** A duration in ms. */
+const anyDuration = (example: string, maxMs = Infinity): z.ZodType<number, string> =>
+  z.string().transform((text, context) => {
+    const ms = parseDuration(text);
+    if (ms !== null && ms <= maxMs) return ms;
+    context.addIssue({
+      code: 'custom',
+      message: `expected a duration such as "${example}"${maxMs === Infinity ? '' : `, at most ${maxMs / 60_000} minutes`}, got "${text}"`,
     });
+    return z.NEVER;
+  });
+
+const duration = (fallback: string, maxMs?: number): z.ZodType<number> =>
+  anyDuration(fallback, maxMs).prefault(fallback);
 
 const whole = (fallback: number, min: number, max = Number.MAX_SAFE_INTEGER): z.ZodType<number> =>
   z.coerce
@@ -58,6 +59,8 @@ const schema = z.object({
   HOLDFAST_CANCEL_WAIT: duration('30s'),
   /** How long running tools may go on after SIGTERM. */
   HOLDFAST_SHUTDOWN_GRACE: duration('30s'),
+  /** How long a person is waited for who must say how a call ended; without it for ever. */
+  HOLDFAST_UNKNOWN_LIMIT: anyDuration('24h').optional(),
   HOLDFAST_MAX_OUTPUT_BYTES: whole(256 * 1024, 1024, 512 * 1024),
   /** Followers are many and idle: each task that the service works on holds one slot. */
   HOLDFAST_MAX_ACTIVITIES: whole(2000, 1),
@@ -80,6 +83,7 @@ export interface WorkerConfig {
   followLimitMs: number;
   cancelWaitMs: number;
   shutdownGraceMs: number;
+  unknownLimitMs: number | null;
   maxOutputBytes: number;
   maxActivities: number;
   continueAfterEvents: number;
@@ -111,6 +115,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): WorkerConfig {
     followLimitMs: data.HOLDFAST_FOLLOW_LIMIT,
     cancelWaitMs: data.HOLDFAST_CANCEL_WAIT,
     shutdownGraceMs: data.HOLDFAST_SHUTDOWN_GRACE,
+    unknownLimitMs: data.HOLDFAST_UNKNOWN_LIMIT ?? null,
     maxOutputBytes: data.HOLDFAST_MAX_OUTPUT_BYTES,
     maxActivities: data.HOLDFAST_MAX_ACTIVITIES,
     continueAfterEvents: data.HOLDFAST_CONTINUE_AFTER_EVENTS,

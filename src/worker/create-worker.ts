@@ -75,6 +75,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
       settings: {
         heartbeat_timeout_ms: config.heartbeatTimeoutMs,
         cancel_wait_ms: config.cancelWaitMs,
+        unknown_limit_ms: config.unknownLimitMs,
         continue_after_events: config.continueAfterEvents,
       },
       streamSilenceMs: config.streamSilenceMs,

@@ -156,6 +156,27 @@ describe('a killed worker', () => {
     });
   }
 
+  it('and nobody says how it ended within the limit: the model is told so, and nothing runs again', async () => {
+    const call_id = 'unknown-limit';
+    const doomed = await stack.worker({
+      HOLDFAST_FAULT: 'tool.after_effect',
+      HOLDFAST_UNKNOWN_LIMIT: '4s',
+    });
+    const task = await stack.start([
+      { call: { name: 'pay', arguments: { amount: 9 }, call_id } },
+      { say: '{{pay}}' },
+    ]);
+    await doomed.crashed();
+    const good = await stack.worker();
+    await until('a person is asked', async () => (await task.pending())[0]);
+    const record = await task.result();
+    assert.match(record.output_text, /^The outcome of this call is unknown, and nobody has said/);
+    assert.match(record.tool_calls[0]?.note ?? '', /nobody answered in time: its worker was lost/);
+    assert.equal(stack.effects('pay').filter((effect) => effect.call_id === call_id).length, 1);
+    assertExact(stack, record, 1);
+    await good.kill();
+  });
+
   it('a once tool that can check by itself needs no person, whether it took effect or not', async () => {
     for (const [fault, found] of [
       ['tool.after_effect', '{"paid":4,"found":true}'],
