@@ -44,7 +44,7 @@ function readArguments(args: string[]): { files: string[]; nodeOptions: string[]
   return {
     files: files.map((file) => relative(process.cwd(), file)),
     // On Node 20 this timeout is a whole file's, so it has to leave room for a file of many crashes.
-    nodeOptions: [`--test-concurrency=${concurrency}`, '--test-timeout=300000', ...passed],
+    nodeOptions: [`--test-concurrency=${concurrency}`, '--test-timeout=600000', ...passed],
   };
 }
 
