@@ -60,6 +60,8 @@ export class EventStream implements Listener {
     session.save();
     this.greet();
     if (late !== undefined) this.hearsFrom = Date.now() + late.ms;
+    // A client that has left already closes nothing any more.
+    if (response.destroyed) this.leave();
   }
 
   deliver(event: EventBody, id?: string): void {

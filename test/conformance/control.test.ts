@@ -1,7 +1,7 @@
 /** The control path: counters, posts, streams, health. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { emulate, message, result, waitFor, type Json, LIMIT } from './support.ts';
+import { BETA, emulate, message, result, waitFor, type Json, LIMIT } from './support.ts';
 
 describe('the control path', LIMIT, () => {
   it('needs no key and tells what happened', async (t) => {
@@ -53,6 +53,26 @@ describe('the control path', LIMIT, () => {
     await waitFor('the stream to be gone', async () =>
       bench.emulator.counters().totals.streams_open === 0 ? true : undefined,
     );
+  });
+
+  it('counts no stream whose client has left before it was begun', async (t) => {
+    const bench = await emulate(t);
+    const id = await bench.startIdle();
+    const route = `GET /agents/sessions/{session_id}/events`;
+    bench.emulator.addFaults({ kind: 'delay', ms: 300, match: { method: 'GET', path: '*/events' } });
+    const leave = new AbortController();
+    const opening = fetch(`${bench.origin}/v1/agents/sessions/${id}/events`, {
+      headers: { authorization: 'Bearer k', ...BETA },
+      signal: leave.signal,
+    });
+    await waitFor('the request', async () => (bench.emulator.faults()[0]?.struck === 1 ? true : undefined));
+    leave.abort();
+    await assert.rejects(opening, { name: 'AbortError' });
+    await waitFor('the stream to be opened', async () =>
+      bench.emulator.counters().totals.streams_opened === 1 ? true : undefined,
+    );
+    assert.equal(bench.emulator.counters().requests[route], 1);
+    assert.equal(bench.emulator.counters().totals.streams_open, 0);
   });
 
   it('lists every post with its key, body and effect', async (t) => {

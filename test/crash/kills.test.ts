@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import type { AgentTask } from '../../src/client/index.ts';
 import type { Step } from '../../src/emulator/index.ts';
 import type { RunRecord } from '../../src/protocol/task.ts';
 import { withStack, type Stack } from '../support/stack.ts';
