@@ -55,7 +55,10 @@ class EmulatorProcess {
     this.#child = child;
     let output = '';
     child.stdout?.on('data', (data: Buffer) => (output += data.toString()));
-    await until('the emulator serves', () => output.includes('Local Agents API'));
+    await until('the emulator serves', () => {
+      if (child.exitCode !== null) throw new Error('the emulator ended early; it says why above');
+      return output.includes('Local Agents API');
+    });
   }
 
   async kill(): Promise<void> {
