@@ -22,7 +22,7 @@ async function running(run: Run): Promise<void> {
   await until(
     'everything runs',
     () => run.child.exitCode !== null || run.out().includes('Ctrl-C stops'),
-    60_000,
+    180_000,
   );
   assert.equal(run.child.exitCode, null, run.err());
 }
