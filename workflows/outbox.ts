@@ -49,10 +49,11 @@ export class Outbox {
     this.#cancelKey ??= `hf_cancel_${uuid4()}`;
   }
 
-  /** The task's message, while nobody has seen it land. */
+  /** The task's message, while nobody has seen it land. A cancelled task does not care any more. */
   unseenMessages(): { key: string; input: InputMessage[] }[] {
     const { message, messageKey } = this.#context.state;
-    return message === 'posted' && this.#messages ? [{ key: messageKey, input: this.#messages }] : [];
+    if (this.cancelling || message !== 'posted' || !this.#messages) return [];
+    return [{ key: messageKey, input: this.#messages }];
   }
 
   /** Takes out what can be posted now, as much as one activity may carry. It is on its way until `release`. */

@@ -2,9 +2,9 @@
  * Drives one session: decides what is followed, run and posted next, and takes what comes back. Called by the
  * task's loop alone (I8).
  */
-import { sleep, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, sleep, workflowInfo } from '@temporalio/workflow';
 
-import type { FollowOutput } from '../src/protocol/activities.ts';
+import type { FollowOutput, Posting } from '../src/protocol/activities.ts';
 import { callKey } from '../src/protocol/calls.ts';
 import { inputMessages } from '../src/protocol/inputs.ts';
 import { FAILURE, type AgentTaskInput } from '../src/protocol/task.ts';
@@ -27,6 +27,8 @@ export class SessionDriver {
   readonly #outbox: Outbox;
   readonly #tools: ToolRunner;
   readonly #peek: Peek;
+  /** Holds the activities that may still post the message: a cancelled task calls them back. */
+  readonly #messengers = new CancellationScope();
   #held = false;
   #following = false;
   /** Something was posted beside the running follower: what it says about waiting may be older than that. */
@@ -113,6 +115,7 @@ export class SessionDriver {
     if (this.#outbox.cancelling) return;
     this.#outbox.cancel();
     this.#unblock();
+    this.#messengers.cancel();
     this.#tools.stop();
     const bound = sleep(this.#context.opened.settings.cancel_wait_ms, {
       summary: 'limit for the cancellation',
@@ -127,21 +130,26 @@ export class SessionDriver {
     if (postings.length === 0 && state.blocked && !this.#peek.take()) return;
     this.#following = true;
     this.#postedBeside = false;
-    const follow = followTurn(
-      opened.settings,
-      summaryOf(postings),
-    )({
-      session_id: opened.session_id,
-      agent: opened.agent,
-      turn_id: state.turnId,
-      after_turn_id: state.afterTurnId,
-      postings,
-      known: state.calls.openKeys(),
-      unconfirmed: state.calls.inState('posted', 'dropped').map((call) => callKey(call.planned)),
-      settled: state.calls.settledKeys(),
-      messages: this.#outbox.unseenMessages(),
-    });
-    const taken = this.#guard(follow).then((output) => {
+    const messages = this.#outbox.unseenMessages();
+    const follow = () =>
+      followTurn(
+        opened.settings,
+        summaryOf(postings),
+      )({
+        session_id: opened.session_id,
+        agent: opened.agent,
+        turn_id: state.turnId,
+        after_turn_id: state.afterTurnId,
+        postings,
+        known: state.calls.openKeys(),
+        unconfirmed: state.calls.inState('posted', 'dropped').map((call) => callKey(call.planned)),
+        settled: state.calls.settledKeys(),
+        messages,
+      });
+    // A message that shows no effect is posted again, unless there is a turn.
+    const mayPost = hasMessage(postings) || (messages.length > 0 && state.turnId === null);
+    const following = mayPost ? this.#messengers.run(follow) : follow();
+    const taken = this.#guard(following).then((output) => {
       this.#following = false;
       this.#outbox.release(postings);
       if (output) this.#take(output);
@@ -155,8 +163,10 @@ export class SessionDriver {
     const postings = this.#outbox.take();
     if (postings.length === 0) return;
     this.#postedBeside = true;
-    const post = postInput(opened.settings, summaryOf(postings))({ session_id: opened.session_id, postings });
-    const taken = this.#guard(post).then((output) => {
+    const post = () =>
+      postInput(opened.settings, summaryOf(postings))({ session_id: opened.session_id, postings });
+    const posting = hasMessage(postings) ? this.#messengers.run(post) : post();
+    const taken = this.#guard(posting).then((output) => {
       this.#outbox.release(postings);
       if (!output) return;
       this.#outbox.settle(output.posted);
@@ -230,15 +240,20 @@ export class SessionDriver {
     this.#peek.reset();
   }
 
-  /** Waits for an activity; its final failure ends the task in plain words, and gives null. */
+  /** Waits for an activity; its final failure ends the task in plain words, and gives null. So does a call back. */
   async #guard<T>(work: Promise<T>): Promise<T | null> {
     try {
       return await work;
     } catch (error) {
+      if (this.#outbox.cancelling && isCancellation(error)) return null;
       const { type, message } = refusal(error);
       const reason = type === FAILURE.apiRefused ? 'api_refused' : 'session_failed';
       this.#context.end({ reason, error: { code: type, message } });
       return null;
     }
   }
+}
+
+function hasMessage(postings: readonly Posting[]): boolean {
+  return postings.some(({ kind }) => kind === 'message');
 }

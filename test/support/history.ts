@@ -31,6 +31,16 @@ export function eventMs(event: HistoryEvent): number {
   return Number(event.eventTime?.seconds ?? 0) * 1000 + (event.eventTime?.nanos ?? 0) / 1e6;
 }
 
+/** The timers of a history, in order: how long each was to take, in seconds, and whether it fired. */
+export function timersOf(events: readonly HistoryEvent[]): { seconds: number; fired: boolean }[] {
+  return events.flatMap(({ timerStartedEventAttributes: started }) => {
+    if (!started) return [];
+    const { seconds, nanos } = started.startToFireTimeout ?? {};
+    const fired = events.some((event) => event.timerFiredEventAttributes?.timerId === started.timerId);
+    return [{ seconds: Number(seconds ?? 0) + (nanos ?? 0) / 1e9, fired }];
+  });
+}
+
 /** Ids of the activities that were given up by a heartbeat timeout after the server had heard `started`. */
 export function lostAfterStart(events: readonly HistoryEvent[]): string[] {
   return events.flatMap((event) => {

@@ -29,6 +29,7 @@ import { until } from './until.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const HEADERS = { authorization: 'Bearer test-key', 'openai-beta': 'agents=v1' };
 
 /** A line of the effects file. */
 export interface Effect {
@@ -183,6 +184,27 @@ export class Stack {
       { agent: 'tester', input: `script: ${JSON.stringify(steps)}`, ...input },
       { taskId: unique('task') },
     );
+  }
+
+  /** A session that no task made, with the tool `note`; its first turn plays these steps. Gives its id. */
+  async session(steps: Step[]): Promise<string> {
+    const note = { type: 'function', name: 'note', description: 'd', parameters: { type: 'object' } };
+    const answer = await fetch(`${this.emulator.url}/agents/sessions`, {
+      method: 'POST',
+      headers: { ...HEADERS, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        environment: { type: 'none' },
+        agent: { model: 'm', tools: [note] },
+        input: `script: ${JSON.stringify(steps)}`,
+      }),
+    });
+    return ((await answer.json()) as { id: string }).id;
+  }
+
+  /** What the service answers to a read, for example of `/agents/sessions/ID`. */
+  async read<T>(path: string): Promise<T> {
+    const answer = await fetch(`${this.emulator.url}${path}`, { headers: HEADERS });
+    return (await answer.json()) as T;
   }
 
   handle(task: { taskId: string }): WorkflowHandle {
