@@ -45,10 +45,13 @@ export function postInput(settings: TaskSettings, summary: string): Activities['
   })[ACTIVITY.postInput];
 }
 
-/** `holdfast.sweepSessions`. Bounded: an orphan that cannot be removed must not hold up its task for ever. */
+/**
+ * `holdfast.sweepSessions`. Bounded in all, its retries and the waits that the API asks for included: the end of a
+ * task waits for it.
+ */
 export function sweepSessions(): Activities['holdfast.sweepSessions'] {
   return proxyActivities<Activities>({
-    startToCloseTimeout: '2 minutes',
+    scheduleToCloseTimeout: '1 minute',
     heartbeatTimeout: OPEN_HEARTBEAT_MS,
     retry: { ...RETRY, maximumAttempts: 5 },
     summary: 'remove sessions of lost attempts',

@@ -269,8 +269,9 @@ function messageOf(body: unknown): string | null {
   return typeof error?.message === 'string' ? error.message : null;
 }
 
+/** Ends with the process: an answer that is held back keeps no emulator alive that was closed. */
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, ms);
+    setTimeout(resolve, ms).unref();
   });
 }
