@@ -10,13 +10,9 @@ import {
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 
-import {
-  hasStarted,
-  TOOL_FAILURE,
-  TOOL_OUTCOME_SIGNAL,
-  type ToolOutcome,
-} from '../src/protocol/activities.ts';
+import { hasStarted, TOOL_FAILURE, TOOL_OUTCOME_SIGNAL } from '../src/protocol/activities.ts';
 import { callKey, type ToolExecution, type ToolResult } from '../src/protocol/calls.ts';
+import { toldOutcome } from '../src/protocol/told-result.ts';
 
 type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
@@ -96,8 +92,8 @@ export class FormerRuns {
   async #told(event: HistoryEvent, key: string, fromRun: number): Promise<FormerExecution | null> {
     const signal = event.workflowExecutionSignaledEventAttributes;
     if (signal?.signalName !== TOOL_OUTCOME_SIGNAL) return null;
-    const outcome = (await this.#decode(signal.input?.payloads)) as ToolOutcome;
-    if (callKey(outcome) !== key || outcome.run_no < fromRun) return null;
+    const outcome = toldOutcome(await this.#decode(signal.input?.payloads));
+    if (!outcome || callKey(outcome) !== key || outcome.run_no < fromRun) return null;
     return { kind: 'result', result: outcome.result };
   }
 

@@ -10,10 +10,9 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 
-import { TOOL_OUTCOME_SIGNAL, type ToolOutcome } from '../src/protocol/activities.ts';
+import { TOOL_OUTCOME_SIGNAL } from '../src/protocol/activities.ts';
 import { callKey, type ToolResult } from '../src/protocol/calls.ts';
 import { checkResolveCall } from '../src/protocol/guards.ts';
-import { isRecord } from '../src/protocol/json.ts';
 import {
   FAILURE,
   type PendingDecision,
@@ -21,18 +20,14 @@ import {
   type ResolveCallResult,
   type TaskStatus,
 } from '../src/protocol/task.ts';
-import { truncate, utf8Length, wellFormed } from '../src/protocol/text.ts';
+import { failed, succeeded, toldOutcome } from '../src/protocol/told-result.ts';
 import type { OpenCall } from './call-book.ts';
 import type { TaskState } from './task-state.ts';
-
-/** A person's result obeys the same bound as a tool's default. */
-const MAX_RESULT_BYTES = 256 * 1024;
-const MAX_ERROR_BYTES = 2000;
 
 const statusQuery = defineQuery<TaskStatus>('status');
 const pendingQuery = defineQuery<PendingDecision[]>('pending');
 const resolveCallUpdate = defineUpdate<ResolveCallResult, [ResolveCallInput]>('resolveCall');
-const toolOutcomeSignal = defineSignal<[ToolOutcome]>(TOOL_OUTCOME_SIGNAL);
+const toolOutcomeSignal = defineSignal<[unknown]>(TOOL_OUTCOME_SIGNAL);
 
 /** Sets all handlers. `changed` wakes the loop. */
 export function handleMessages(state: TaskState, changed: () => void): void {
@@ -69,35 +64,15 @@ export function handleMessages(state: TaskState, changed: () => void): void {
 
   setHandler(
     toolOutcomeSignal,
-    (outcome) => {
-      // Anybody may send a signal: what does not fit is ignored, never an error (the workflow task would fail).
-      if (!isRecord(outcome) || !isRecord(outcome.result) || typeof outcome.result['success'] !== 'boolean')
-        return;
-      const call = state.calls.get(callKey(outcome));
+    (value) => {
+      // What does not fit is ignored, never an error: the workflow task would fail.
+      const outcome = toldOutcome(value);
+      const call = outcome && state.calls.get(callKey(outcome));
       if (!call || call.run_no !== outcome.run_no) return;
-      if (state.calls.save(call, toldResult(outcome.result), Date.now())) changed();
+      if (state.calls.save(call, outcome.result, Date.now())) changed();
     },
     { description: 'Sent by a tool that ended after its attempt was given up.' },
   );
-}
-
-/** What a signal says a tool's result is: these fields and no others, and no more of them than a tool may give. */
-function toldResult({ success, output, error }: ToolResult): ToolResult {
-  if (!success) return failed(typeof error === 'string' ? error : 'The tool failed.');
-  const parts =
-    Array.isArray(output) && utf8Length(wellFormed(JSON.stringify(output))) <= 2 * MAX_RESULT_BYTES;
-  return parts ? { success, output } : succeeded(output);
-}
-
-/** A result of text, or of JSON as text. */
-function succeeded(output: unknown): ToolResult {
-  if (output === null || output === undefined) return { success: true, output: null };
-  const text = typeof output === 'string' ? output : JSON.stringify(output);
-  return { success: true, output: truncate(wellFormed(text), MAX_RESULT_BYTES) };
-}
-
-function failed(sentence: string): ToolResult {
-  return { success: false, error: truncate(wellFormed(sentence), MAX_ERROR_BYTES) };
 }
 
 /** The call that the input means, or a sentence that says why there is none. */
