@@ -8,6 +8,7 @@ import { ApiError } from '../../src/openai/api-error.ts';
 import type { Log } from '../../src/openai/log.ts';
 import { inputMessages } from '../../src/protocol/inputs.ts';
 import type { InputEvent, Session, Turn } from '../../src/protocol/wire.ts';
+import { assertStruck } from '../support/strikes.ts';
 import { until } from '../support/until.ts';
 
 interface Cleanup {
@@ -34,7 +35,7 @@ export class Lines implements Log {
   }
 }
 
-/** Emulator, client and log for one test. */
+/** Emulator, client and log for one test. Faults of which one has not struck by its end fail the test. */
 export class Bench {
   readonly emulator: Emulator;
   readonly api: AgentsApi;
@@ -47,7 +48,10 @@ export class Bench {
 
   static async start(t: Cleanup, options: EmulatorOptions = {}): Promise<Bench> {
     const emulator = await startEmulator({ deltaMs: 0, stepMs: 1, usageDelayMs: 10, ...options });
-    t.after(() => emulator.close());
+    t.after(async () => {
+      await emulator.close();
+      assertStruck(emulator);
+    });
     return new Bench(emulator);
   }
 

@@ -3,10 +3,22 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../support/until.ts';
 import { Bench } from './bench.ts';
-import { follow, keys, planned } from './follower.ts';
+import { follow, keys, planned, type Followed } from './follower.ts';
 
 const SESSION = { method: 'GET', path: '/agents/sessions/{session_id}' };
 const TURN = { method: 'GET', path: '/agents/sessions/{session_id}/turns/{turn_id}' };
+
+/** A follower that has read a session and hears of a call at the next message. */
+async function listening(
+  t: Parameters<typeof Bench.start>[0],
+): Promise<{ bench: Bench; id: string; following: Promise<Followed> }> {
+  const bench = await Bench.start(t, { firstTurnSteering: true });
+  const { id } = await bench.session([{ wait_for: 'message' }, { call: { name: 'look' } }]);
+  let reads = 0;
+  const following = follow(bench, { session_id: id }, { view: () => reads++ });
+  await until('it has read', () => reads > 0);
+  return { bench, id, following };
+}
 
 describe('calls', { concurrency: true }, () => {
   it('are handed on together, planned once each, and the turn waits', async (t) => {
@@ -71,27 +83,24 @@ describe('calls', { concurrency: true }, () => {
   });
 
   it('are found when the event that tells of them is lost', async (t) => {
-    const bench = await Bench.start(t);
+    const { bench, id, following } = await listening(t);
     bench.emulator.addFaults({
       kind: 'drop_events',
       match: { event_type: 'agent.session.requires_action' },
     });
-    const { id } = await bench.session([{ wait_ms: 50 }, { call: { name: 'look' } }]);
-    const { output } = await follow(bench, { session_id: id });
-    assert.equal(output.reason, 'calls');
+    await bench.say(id, 'call it');
+    assert.equal((await following).output.reason, 'calls');
   });
 
   it('are found behind a stale snapshot after their event (R14)', async (t) => {
-    const bench = await Bench.start(t);
-    const { id } = await bench.session([{ wait_ms: 50 }, { call: { name: 'look' } }]);
-    const following = follow(bench, { session_id: id });
+    const { bench, id, following } = await listening(t);
     bench.emulator.addFaults({
       kind: 'patch_answer',
       patch: { status: 'in_progress', required_actions: [] },
       match: SESSION,
-      after: 1,
       times: 3,
     });
+    await bench.say(id, 'call it');
     assert.equal((await following).output.reason, 'calls');
   });
 

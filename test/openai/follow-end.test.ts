@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Step } from '../../src/emulator/index.ts';
+import type { FollowView } from '../../src/openai/follow-options.ts';
 import { until } from '../support/until.ts';
 import { Bench } from './bench.ts';
 import { follow, say } from './follower.ts';
@@ -17,10 +18,12 @@ describe('the end of the turn', { concurrency: true }, () => {
       { say: 'thinking aloud' },
       { say: 'hello there, world' },
     ]);
-    const following = follow(bench, { session_id: id });
-    await bench.listened(id);
+    const views: FollowView[] = [];
+    const following = follow(bench, { session_id: id }, { view: (view) => views.push(view) });
+    // Before that, its first read might find the end, and no event would be needed.
+    await until('it has read', () => views.length > 0);
     await bench.say(id, 'go on');
-    const { output, views } = await following;
+    const { output } = await following;
     assert.equal(output.reason, 'ended');
     const { usage, ...report } = output.turn ?? assert.fail('no report');
     assert.deepEqual(report, {

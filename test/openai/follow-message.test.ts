@@ -126,12 +126,29 @@ describe('being stopped', { concurrency: true }, () => {
     const bench = await Bench.start(t);
     const { id } = await bench.session(working);
     const reason = new Error('cancelled');
-    bench.emulator.addFaults({ kind: 'delay', ms: 60, times: 0, match: SESSION });
-    for (const after of [0, 30, 90, 150, 400]) {
+    bench.emulator.addFaults({ kind: 'delay', ms: 300, times: 0, match: SESSION });
+    let reads = 0;
+    let struck = 0;
+    const places: [string, () => boolean][] = [
+      ['before its stream', () => true],
+      ['its stream is open', () => bench.emulator.counters().totals.streams_open === 1],
+      ['it reads', () => (bench.emulator.faults()[0]?.struck ?? 0) > struck],
+      ['it has read', () => reads > 0],
+    ];
+    for (const [place, isThere] of places) {
+      await until('no stream is open', () => bench.emulator.counters().totals.streams_open === 0);
+      reads = 0;
+      struck = bench.emulator.faults()[0]?.struck ?? 0;
       const abort = new AbortController();
-      const following = follow(bench, { session_id: id }, { signal: abort.signal });
-      setTimeout(() => abort.abort(reason), after);
-      await assert.rejects(following, (error) => error === reason);
+      const options = { signal: abort.signal, view: () => reads++ };
+      const ended = assert.rejects(
+        follow(bench, { session_id: id }, options),
+        (error) => error === reason,
+        place,
+      );
+      await until(place, isThere);
+      abort.abort(reason);
+      await ended;
     }
     await until('no stream is left open', () => bench.emulator.counters().totals.streams_open === 0);
   });

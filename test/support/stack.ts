@@ -25,6 +25,7 @@ import type { AgentTaskInput } from '../../src/protocol/task.ts';
 import { connect, unique } from '../client/temporal.ts';
 import { compiled } from './compiled.ts';
 import { holdChild, signalGroup, stopChild } from './leash.ts';
+import { assertStruck } from './strikes.ts';
 import { until } from './until.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
@@ -88,7 +89,7 @@ export class WorkerProcess {
   }
 }
 
-/** Runs a test with a stack of its own. */
+/** Runs a test with a stack of its own. What it threw counts, whatever else is wrong after it. */
 export async function withStack(
   test: (stack: Stack) => Promise<void>,
   options?: EmulatorOptions,
@@ -96,9 +97,11 @@ export async function withStack(
   const stack = await Stack.start(options);
   try {
     await test(stack);
-  } finally {
-    await stack.stop();
+  } catch (error) {
+    await stack.stop().catch(() => undefined);
+    throw error;
   }
+  await stack.stop();
 }
 
 export class Stack {
@@ -189,16 +192,29 @@ export class Stack {
   /** A session that no task made, with the tool `note`; its first turn plays these steps. Gives its id. */
   async session(steps: Step[]): Promise<string> {
     const note = { type: 'function', name: 'note', description: 'd', parameters: { type: 'object' } };
-    const answer = await fetch(`${this.emulator.url}/agents/sessions`, {
-      method: 'POST',
-      headers: { ...HEADERS, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        environment: { type: 'none' },
-        agent: { model: 'm', tools: [note] },
-        input: `script: ${JSON.stringify(steps)}`,
-      }),
+    const answer = await this.#post('/agents/sessions', {
+      environment: { type: 'none' },
+      agent: { model: 'm', tools: [note] },
+      input: `script: ${JSON.stringify(steps)}`,
     });
     return ((await answer.json()) as { id: string }).id;
+  }
+
+  /** Somebody else than the task sends a message to its session. */
+  async say(sessionId: string, text: string): Promise<void> {
+    const content = [{ type: 'input_text', text }];
+    const input = [{ type: 'message', role: 'user', content }];
+    const events = [{ type: 'agent.session.input.message', input }];
+    const { status } = await this.#post(`/agents/sessions/${sessionId}/events`, { events });
+    if (status !== 202) throw new Error(`the message was refused: HTTP ${status}`);
+  }
+
+  async #post(path: string, body: unknown): Promise<Response> {
+    return fetch(`${this.emulator.url}${path}`, {
+      method: 'POST',
+      headers: { ...HEADERS, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
   }
 
   /** What the service answers to a read, for example of `/agents/sessions/ID`. */
@@ -234,10 +250,12 @@ export class Stack {
     return counts;
   }
 
+  /** Ends everything. Throws when an armed fault has never struck. */
   async stop(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.kill()));
     await this.emulator.close();
     await this.client.connection.close();
     rmSync(this.#folder, { recursive: true, force: true });
+    assertStruck(this.emulator);
   }
 }

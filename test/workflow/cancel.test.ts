@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 
 import { AgentTaskError } from '../../src/client/index.ts';
-import { Stack } from '../support/stack.ts';
+import { Stack, withStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 interface CancelNote {
@@ -73,16 +73,23 @@ describe('cancellation is a message to the service', { concurrency: true }, () =
     assert.equal(stack.counts(note.session_id).cancels, 1);
   });
 
-  it('completion may win: then the task completes (I7)', async () => {
-    const task = await stack.start([
-      { call: { name: 'note', arguments: { text: 'last' } } },
-      { say: 'finished first' },
-    ]);
-    const record = await task.result();
-    await task.cancel().catch(() => undefined);
-    assert.equal(record.run.status, 'completed');
-    assert.equal((await stack.handle(task).describe()).status.name, 'COMPLETED');
-  });
+  it('completion may win: then the task completes (I7)', () =>
+    withStack(
+      async (own) => {
+        await own.worker();
+        own.emulator.addFaults({ kind: 'status', status: 503, match: { input_type: 'cancel' }, times: 0 });
+        const task = await own.start([{ wait_for: 'message' }, { say: 'finished first' }]);
+        const session_id = await until('the session is open', async () => (await task.status()).session_id);
+        await task.cancel();
+        await until('the cancellation is on its way', () => own.posts(session_id, 'cancel').length > 0);
+        await own.say(session_id, 'end it');
+        const record = await task.result();
+        assert.deepEqual([record.run.status, record.output_text], ['completed', 'finished first']);
+        assert.equal((await own.handle(task).describe()).status.name, 'COMPLETED');
+        assert.equal(own.counts(session_id).cancels, 0);
+      },
+      { firstTurnSteering: true },
+    ));
 
   it('the API answers 503 for a while: the cancellation keeps trying', async () => {
     const task = await stack.start([{ wait_ms: 60_000 }, { say: 'never' }]);

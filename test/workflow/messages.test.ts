@@ -89,7 +89,7 @@ describe('a cancellation that comes while the message waits', { concurrency: tru
     await until('it was refused twice', () => stack.posts(id, 'message').length >= 2);
     await task.cancel();
     await cancelled(task);
-    await assertStruck(stack.emulator, id);
+    assertStruck(stack.emulator, id);
     assertNoneLater(stack, id);
   });
 
@@ -100,7 +100,7 @@ describe('a cancellation that comes while the message waits', { concurrency: tru
     await until('it was taken', () => stack.counts(id).messages_accepted === 1);
     await task.cancel();
     await cancelled(task);
-    await assertStruck(stack.emulator, id);
+    assertStruck(stack.emulator, id);
     assertNoneLater(stack, id, 1);
   });
 
@@ -164,7 +164,7 @@ describe('a message is posted once, and a result too, while reads are old', { co
       ]);
       const record = await task.result();
       assert.equal(record.output_text, '{"paid":5}');
-      await assertStruck(stack.emulator, id);
+      assertStruck(stack.emulator, id);
       const counts = stack.counts(id);
       assert.deepEqual(
         [counts.messages_accepted, counts.turns_started, counts.results_accepted],

@@ -34,7 +34,7 @@ describe('opening', { concurrency: true }, () => {
       const task = await stack.start([{ wait_ms: 500 }, { say: 'one' }]);
       const { output_text, session_id } = await task.result();
       assert.equal(output_text, 'one');
-      await assertStruck(stack.emulator);
+      assertStruck(stack.emulator);
       const { totals, sessions } = stack.emulator.counters();
       assert.deepEqual(Object.keys(sessions), [session_id]);
       assert.deepEqual(
@@ -52,7 +52,7 @@ describe('opening', { concurrency: true }, () => {
         await until('the session is created', () => stack.emulator.counters().totals.creates === 1);
         await task.cancel();
         await cancelled(task);
-        await assertStruck(stack.emulator);
+        assertStruck(stack.emulator);
         const { totals, sessions } = stack.emulator.counters();
         assert.deepEqual([totals.creates, totals.cancels, totals.deletes], [1, 1, 0]);
         const [id = ''] = Object.keys(sessions);
@@ -80,7 +80,7 @@ describe('opening', { concurrency: true }, () => {
           );
           await task.cancel();
           await cancelled(task);
-          await assertStruck(stack.emulator);
+          assertStruck(stack.emulator);
           const { totals } = stack.emulator.counters();
           assert.deepEqual([totals.creates, totals.deletes], [1, 1]);
           const { data } = await stack.read<{ data: unknown[] }>('/agents/sessions');
@@ -104,7 +104,7 @@ describe('opening', { concurrency: true }, () => {
       const record = await task.result({ signal: AbortSignal.timeout(SWEEP_BOUND_MS) });
       assert.equal(record.run.status, 'completed');
       assert.equal(record.output_text, '{"noted":"x"}');
-      await assertStruck(stack.emulator);
+      assertStruck(stack.emulator);
       assert.ok(!(await stack.eventTypes(task)).includes('workflowTaskFailed'));
     }
 

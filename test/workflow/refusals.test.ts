@@ -84,13 +84,14 @@ describe('refusals and limits', { concurrency: true }, () => {
     const call_id = 'refused-twice';
     const match = { input_type: 'tool_result' };
     const task = await stack.start([
-      { wait_ms: 1500 },
-      { call: { name: 'note', arguments: { text: 'x' }, call_id } },
+      { call: { name: 'note', arguments: { text: 'x', hold_until: call_id }, call_id } },
       { say: '{{note}}' },
     ]);
+    await until('the tool runs', () => stack.effects('note').some((effect) => effect.call_id === call_id));
     const session_id = await until('the session is open', async () => (await task.status()).session_id);
     const body = { error: { type: 'invalid_request_error', code: null, message: 'No.', param: null } };
     stack.emulator.addFaults({ kind: 'status', session_id, match, status: 400, body, times: 2 });
+    stack.release(call_id);
     const [pending] = await until('a person is asked', async () => {
       const list = await task.pending();
       return list.length > 0 && list;
@@ -107,33 +108,27 @@ describe('refusals and limits', { concurrency: true }, () => {
 
   it('a result that two old reads call unwanted goes out again when later ones ask for it (I4)', async () => {
     const task = await stack.start([
-      { wait_ms: 1500 },
-      { call: { name: 'pay', arguments: { amount: 2 }, call_id: 'unwanted' } },
+      { call: { name: 'pay', arguments: { amount: 2, hold_until: 'unwanted' }, call_id: 'unwanted' } },
       { say: '{{pay}}' },
     ]);
     const session_id = await until('the session is open', async () => (await task.status()).session_id);
     const body = { error: { type: 'conflict_error', code: 'conflict_error', message: 'later', param: null } };
-    const once = () =>
-      stack.emulator.addFaults(
-        {
-          kind: 'status',
-          session_id,
-          match: { input_type: 'tool_result' },
-          status: 409,
-          body,
-        },
-        {
-          kind: 'patch_answer',
-          session_id,
-          match: { method: 'GET', path: `/agents/sessions/${session_id}` },
-          patch: { required_actions: [] },
-          times: 2,
-        },
-      );
-    await until(
-      'the tool has paid',
-      () => stack.effects('pay').some((effect) => effect.call_id === 'unwanted') && (once(), true),
+    await until('the tool has paid', () =>
+      stack.effects('pay').some((effect) => effect.call_id === 'unwanted'),
     );
+    await until('nobody follows', () => stack.counts(session_id).streams_open === 0);
+    const path = `/agents/sessions/${session_id}`;
+    stack.emulator.addFaults(
+      { kind: 'status', session_id, match: { input_type: 'tool_result' }, status: 409, body },
+      {
+        kind: 'patch_answer',
+        session_id,
+        match: { method: 'GET', path },
+        patch: { required_actions: [] },
+        times: 2,
+      },
+    );
+    stack.release('unwanted');
     const record = await task.result();
     assert.equal(record.output_text, '{"paid":2}');
     assert.equal(stack.effects('pay').filter((effect) => effect.call_id === 'unwanted').length, 1);
