@@ -1,6 +1,7 @@
 /** Following a turn to the calls that it waits for: `required_actions` decides (I5, I9; R14–R16). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { PlannedCall, RequiredCall } from '../../src/protocol/calls.ts';
 import { until } from '../support/until.ts';
 import { Bench } from './bench.ts';
 import { follow, keys, planned, type Followed } from './follower.ts';
@@ -161,6 +162,43 @@ describe('calls', { concurrency: true }, () => {
     bench.emulator.addFaults({ kind: 'patch_answer', patch, match: SESSION, times: 0 });
     const { output } = await follow(bench, { session_id: id, after_turn_id: turn.id });
     assert.deepEqual([output.reason, keys(output)], ['calls', ['turn_child/c']]);
+  });
+});
+
+describe('many calls at once', { concurrency: true }, () => {
+  const LIMIT = 512 * 1024;
+
+  /** The plan of a call, as long as this in history. */
+  function sized(call: RequiredCall, length: number): PlannedCall {
+    const plan = { ...planned(call), arguments: { text: '' } };
+    const rest = length - JSON.stringify(plan).length;
+    return { ...plan, arguments: { text: 'x'.repeat(rest) } };
+  }
+
+  for (const [what, over, first] of [
+    ['as much as one follower may give, are handed on together', 0, 4],
+    ['more than that, are handed on in two parts', 1, 3],
+  ] as const) {
+    it(`that are ${what} (I10)`, async (t) => {
+      const bench = await Bench.start(t);
+      const { id, calls } = await bench.calling('a', 'b', 'c', 'd');
+      const plan = (call: RequiredCall): PlannedCall =>
+        sized(call, LIMIT / 4 + (call.name === 'd' ? over : 0));
+      const { output } = await follow(bench, { session_id: id }, { plan });
+      assert.deepEqual([output.reason, keys(output)], ['calls', calls.slice(0, first)]);
+      const rest = await follow(bench, { session_id: id, known: keys(output) }, { plan });
+      const reason = first === 4 ? 'blocked' : 'calls';
+      assert.deepEqual([rest.output.reason, keys(rest.output)], [reason, calls.slice(first)]);
+    });
+  }
+
+  it('are handed on one by one when each is more than that: none is left for ever', async (t) => {
+    const bench = await Bench.start(t);
+    const { id, calls } = await bench.calling('a', 'b');
+    const plan = (call: RequiredCall): PlannedCall => sized(call, LIMIT + 1);
+    const first = keys((await follow(bench, { session_id: id }, { plan })).output);
+    const second = keys((await follow(bench, { session_id: id, known: first }, { plan })).output);
+    assert.deepEqual([first, second], [calls.slice(0, 1), calls.slice(1)]);
   });
 });
 

@@ -33,6 +33,8 @@ describe('worker configuration', () => {
       { ...KEY, HOLDFAST_LOG_LEVEL: 'loud' },
       'HOLDFAST_LOG_LEVEL: expected trace, debug, info, warn, error or silent',
     ],
+    [{ ...KEY, HOLDFAST_MAX_OUTPUT_BYTES: '524289' }, 'HOLDFAST_MAX_OUTPUT_BYTES: expected at most 524288'],
+    [{ ...KEY, HOLDFAST_MAX_OUTPUT_BYTES: '1023' }, 'HOLDFAST_MAX_OUTPUT_BYTES: expected at least 1024'],
     [{ ...KEY, HOLDFAST_LOG_TOOL_ERRORS: 'yes' }, 'HOLDFAST_LOG_TOOL_ERRORS: expected true or false'],
   ];
   for (const [env, message] of bad) {
@@ -40,6 +42,10 @@ describe('worker configuration', () => {
       assert.throws(() => readConfig(env), new ConfigError(message));
     });
   }
+
+  it('takes a result of a tool up to 512 KiB: twice as much, as JSON, must fit into one activity', () => {
+    assert.equal(readConfig({ ...KEY, HOLDFAST_MAX_OUTPUT_BYTES: '524288' }).maxOutputBytes, 512 * 1024);
+  });
 
   it('an empty variable counts as not set', () => {
     assert.equal(readConfig({ ...KEY, OPENAI_BASE_URL: '' }).baseURL, undefined);
