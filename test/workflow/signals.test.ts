@@ -115,7 +115,8 @@ describe('an outcome told by signal', { concurrency: true }, () => {
       const record = await task.result();
       assert.equal(record.output_text, text);
       const [post] = stack.posts(record.session_id, 'tool_result');
-      const { events } = post?.body as { events: object[] };
+      assert.ok(post);
+      const { events } = post.body as { events: object[] };
       const fields = ['type', 'turn_id', 'call_id', 'success', 'output', 'error'];
       assert.deepEqual(
         Object.keys(events[0] ?? {}).filter((field) => !fields.includes(field)),

@@ -31,11 +31,11 @@ describe('a session that waits', { concurrency: true }, () => {
     const reads = (): number => stack.emulator.counters().requests[READ] ?? 0;
 
     await until('nobody follows', async () => (await seconds()).length === 1);
-    const before = reads();
+    const readsBefore = reads();
     assert.deepEqual(await seconds(), [30]);
     await until('the next look is planned', async () => (await seconds()).length === 2, 60_000);
     assert.deepEqual(await seconds(), [30, 60]);
-    assert.equal(reads() - before, 1, 'one look is one read of the session');
+    assert.equal(reads() - readsBefore, 1, 'one look is one read of the session');
     assert.equal(stack.emulator.counters().totals.streams_open, 0);
 
     stack.release('first');
