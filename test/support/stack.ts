@@ -59,10 +59,12 @@ export class WorkerProcess {
 
   /** Waits until it polls. Throws with its output when it ends before. */
   async ready(): Promise<this> {
-    await until('the worker starts', () => {
+    const running = (): boolean => {
       if (!this.alive) throw new Error(`the worker ended early:\n${this.output}`);
       return this.output.includes('"state":"RUNNING"');
-    });
+    };
+    // Bundling the workflow code takes its time on a busy machine.
+    await until('the worker starts', running, 90_000);
     return this;
   }
 
