@@ -1,7 +1,7 @@
 import { loadScripts, startEmulator } from '../emulator/index.ts';
 import type { AgentScript, EmulatorOptions } from '../emulator/index.ts';
-import { emulatorOptions, loadProfile, type Profile } from '../probe/profile.ts';
-import { print, say } from './output.ts';
+import { emulatorOptions, loadProfile, ProfileError, type Profile } from '../probe/profile.ts';
+import { print, say, UsageError } from './output.ts';
 
 interface EmulatorCommand {
   port: number;
@@ -16,7 +16,7 @@ export async function emulator(options: EmulatorCommand): Promise<void> {
   const files = options.script ?? [];
   const scripts: AgentScript[] = [];
   for (const file of files) scripts.push(...(await loadScripts(file)));
-  const profile = options.profile === undefined ? null : await loadProfile(options.profile);
+  const profile = options.profile === undefined ? null : await profileIn(options.profile);
   const running = await startEmulator({
     port: options.port,
     // Checked there: anything but loopback is refused.
@@ -32,6 +32,14 @@ export async function emulator(options: EmulatorCommand): Promise<void> {
   print(`Local Agents API at ${running.url}: use OPENAI_BASE_URL=${running.url} OPENAI_API_KEY=local`);
   await stopSignal();
   await running.close();
+}
+
+async function profileIn(file: string): Promise<Profile> {
+  try {
+    return await loadProfile(file);
+  } catch (error) {
+    throw error instanceof ProfileError ? new UsageError(`--profile: ${error.message}`) : error;
+  }
 }
 
 function tellProfile({

@@ -1,14 +1,14 @@
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 
-import type { ProbeOptions } from '../probe/index.ts';
+import type { ProbeOptions, ProbeReport } from '../probe/index.ts';
 import {
-  CannotProbe,
   counted,
   estimate,
   isQuestion,
   LIMITS,
   probe as run,
-  ProfileError,
   profileOf,
   QUESTIONS,
   reportText,
@@ -33,31 +33,50 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
 
 /**
  * `holdfast probe`: the report on stdout, everything else on stderr. Exit codes: 0 Holdfast works with every answer,
- * 1 with one it does not, 2 wrong use, or nothing could be asked. A signal ends the run, and deletes its sessions.
+ * 1 with one it does not, 2 whatever keeps it from saying so. A signal ends the run, and deletes its sessions.
  */
 export async function probe(command: ProbeCommand): Promise<void> {
   const stop = new AbortController();
   const stopped = stopAtSignals(stop);
   try {
     const options = optionsOf(command, stop.signal);
+    if (command.save !== undefined) await checkPlace(command.save);
     const report = await run({ ...options, confirm: async () => confirm(options, command.yes === true) });
-    if (command.save !== undefined && !report.stopped) {
-      await saveProfile(command.save, profileOf(report));
-      say(`holdfast: profile saved, play it with holdfast emulator --profile ${command.save}`);
-    }
     if (command.json === true) printJson(report);
     else print(reportText(report));
-    process.exitCode = report.broken.length === 0 ? EXIT.ok : EXIT.failed;
+    process.exitCode = exitCodeOf(report);
+    if (command.save !== undefined) await save(command.save, report);
   } catch (error) {
     fail(error);
     // Not 1, which would say that an assumption is broken.
-    const known =
-      error instanceof UsageError || error instanceof CannotProbe || error instanceof ProfileError;
-    process.exitCode = known ? EXIT.usage : EXIT.failed;
+    process.exitCode = EXIT.usage;
   } finally {
     const code = stopped();
     if (code !== null) process.exitCode = code;
   }
+}
+
+function exitCodeOf({ findings, broken }: ProbeReport): number {
+  if (findings.every(({ verdict }) => verdict === 'not_asked')) return EXIT.usage;
+  return broken.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Before anything is paid for: can the profile be written there? */
+async function checkPlace(file: string): Promise<void> {
+  try {
+    const there = await stat(file).catch(() => null);
+    if (there?.isDirectory() === true) throw Object.assign(new Error(), { code: 'EISDIR' });
+    await access(there === null ? dirname(file) : file, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(`--save: ${file} cannot be written (${code}): give another place`);
+  }
+}
+
+async function save(file: string, report: ProbeReport): Promise<void> {
+  if (report.stopped) return say('holdfast: no profile is saved, as the run was stopped');
+  await saveProfile(file, profileOf(report));
+  say(`holdfast: profile saved, play it with holdfast emulator --profile ${file}`);
 }
 
 /** The first signal aborts, a second one ends the process at once. Answers what ends this, and tells the exit code. */
@@ -91,8 +110,14 @@ function optionsOf(command: ProbeCommand, signal: AbortSignal): ProbeOptions {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new UsageError(`--base-url: expected an http or https URL, got ${JSON.stringify(baseUrl)}`);
   }
+  if (url.username !== '' || url.password !== '') {
+    throw new UsageError('--base-url: leave user and password out, the key is taken from OPENAI_API_KEY');
+  }
+  if (url.search !== '' || url.hash !== '') {
+    throw new UsageError('--base-url: paths are appended to it, so leave out what follows ? or #');
+  }
   const apiKey = variable('OPENAI_API_KEY') ?? (isLocal(baseUrl) ? 'local' : undefined);
-  if (apiKey === undefined) throw new UsageError('OPENAI_API_KEY is not set');
+  if (apiKey === undefined) throw new UsageError('OPENAI_API_KEY is not set: give the key of that server');
   const only = command.only?.split(',').map((id) => id.trim().toUpperCase()) ?? null;
   const unknown = only?.find((id) => !isQuestion(id));
   if (unknown !== undefined) {

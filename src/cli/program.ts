@@ -112,9 +112,14 @@ export function program(): Command {
     .option('--base-url <url>', 'the server; otherwise OPENAI_BASE_URL')
     .option('--model <name>', 'the model of its short turns; otherwise HOLDFAST_MODEL, or gpt-5')
     .option('--only <ids>', 'only these questions, such as Q1,Q4,S6')
-    .option('--budget-cents <number>', 'the spending limit of each session; 0 sets none', whole, 25)
-    .option('--listen <seconds>', 'how long to wait for a keep-alive', whole, 20)
-    .option('--timeout <seconds>', 'the time for the whole run', whole, 300)
+    .option(
+      '--budget-cents <number>',
+      'the spending limit of each session; 0 sets none',
+      whole(0, 100_000),
+      25,
+    )
+    .option('--listen <seconds>', 'how long to wait for a keep-alive', whole(0, 100), 20)
+    .option('--timeout <seconds>', 'the time for the whole run', whole(1, 3600), 300)
     .option('--save <file>', 'write a profile for holdfast emulator --profile')
     .option('--json', 'print the report as JSON')
     .option('-y, --yes', 'the turns may be paid for: do not ask')
@@ -150,9 +155,13 @@ function port(value: string): number {
   return number;
 }
 
-function whole(value: string): number {
-  if (!/^\d{1,6}$/.test(value)) throw new InvalidArgumentError('expected a whole number.');
-  return Number(value);
+function whole(min: number, max: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max)
+      throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}.`);
+    return number;
+  };
 }
 
 function version(): string {

@@ -47,7 +47,7 @@ type Shapes =
       kind: 'error_as';
       status: number;
       as_status?: number;
-      type?: string;
+      type?: string | null;
       code?: string | null;
       headers?: Record<string, string>;
     }
@@ -153,7 +153,7 @@ export const FAULT_KINDS: Readonly<Record<FaultKind, KindRow>> = {
   success_status: row(REQUEST, { status: 'count' }, ['status']),
   error_as: row(
     REQUEST,
-    { status: 'count', as_status: 'count', type: 'string', code: 'any', headers: 'object' },
+    { status: 'count', as_status: 'count', type: 'any', code: 'any', headers: 'object' },
     ['status'],
   ),
   not_found_code: row(REQUEST),

@@ -80,10 +80,10 @@ function statusIn(value: string | undefined): number | null {
 }
 
 /** The type and code of `type/code`, `none` standing for null. */
-function errorIn(value: string | undefined): { type?: string; code?: string | null } {
-  const [type, code] = (value ?? '').split('/');
+function errorIn(value: string | undefined): { type?: string | null; code?: string | null } {
+  const [, type, code] = /^([^/]*)\/(.*)$/.exec(value ?? '') ?? [];
   if (type === undefined || code === undefined) return {};
-  return { ...(type === 'none' ? {} : { type }), code: code === 'none' ? null : code };
+  return { type: type === 'none' ? null : type, code: code === 'none' ? null : code };
 }
 
 const lags: Rule = (out, values, measured) => {
@@ -151,7 +151,7 @@ const messages: Rule = (out, values, measured) => {
   choose('Q6', 'later_turn', {
     joins: null,
     next_turn: fault({ kind: 'steering_queued' }),
-    'refused 409': null,
+    'refused 409': fault({ kind: 'steering_refused' }),
   })(out, values, measured);
   const { first_turn: first, later_turn: later } = values;
   if (first === undefined || first === 'refused 409') return;
@@ -162,7 +162,7 @@ const messages: Rule = (out, values, measured) => {
 const steering: Rule = (out, values) => {
   const { refused, retry } = values;
   if (refused === undefined || refused === 'no') return;
-  fault({ kind: 'steering_refused' })(out);
+  if (!out.faults.some(({ kind }) => kind === 'steering_refused')) fault({ kind: 'steering_refused' })(out);
   if (refused !== OWN_STEERING || retry !== 'false') out.cannot_play.push(`S3.refused: ${refused}, ${retry}`);
 };
 const OWN_STEERING = '409 active_turn_not_steerable';
@@ -218,7 +218,11 @@ const tooMany: Rule = (out, values) => {
 
 const notFound: Rule = (out, values) => {
   const { status, code, type } = values;
-  if (status === undefined || Number(status) < 400) return;
+  if (status === undefined) return;
+  if (Number(status) < 400) {
+    out.cannot_play.push(`S14.status: ${status}`);
+    return;
+  }
   if (status === '404' && code === 'not_found_error' && type === 'not_found_error') return;
   const error = errorIn(`${type ?? 'none'}/${code ?? 'none'}`);
   fault({ kind: 'error_as', status: 404, as_status: Number(status), ...error })(out);
@@ -240,10 +244,13 @@ const lag = (kind: 'list_lag' | 'unfiltered_list_lag', name: string) => ({
 });
 
 const RULES: Readonly<Record<string, Rule>> = {
-  Q1: choose('Q1', 'same_message', {
-    no_effect: null,
-    second_turn: fault({ kind: 'key_handling', same_body: 'apply' }),
-  }),
+  Q1: all(
+    choose('Q1', 'same_message', {
+      no_effect: null,
+      second_turn: fault({ kind: 'key_handling', same_body: 'apply' }),
+    }),
+    choose('Q1', 'same_result', { taken: null }),
+  ),
   Q2: choose('Q2', 'missing', { nothing: null }),
   Q3: all(
     choose('Q3', 'status', { not_shown: null, shown: fault({ kind: 'initial_status_event' }) }),
@@ -256,14 +263,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   Q4: lags,
   Q5: all(
     choose('Q5', 'two_results', { taken: null }),
+    choose('Q5', 'order', { kept: null }),
     choose('Q5', 'refused_second', { first_stays: null, nothing_stays: fault({ kind: 'atomic_batch' }) }),
   ),
   Q6: messages,
   Q7: tooMany,
-  Q10: (out, _values, measured) => {
-    const interval = measured['interval_ms'];
-    if (interval !== undefined) set({ pingMs: Math.max(1, interval) })(out);
-  },
+  Q10: choose('Q10', 'keep_alive', {
+    comments: (out, { interval_ms: ms }) => set({ pingMs: Math.max(1, ms ?? 0) })(out),
+  }),
   Q13: all(
     choose('Q13', 'over_4_mib', { 'refused 400': null, taken: set({ maxResultBytes: HUGE_RESULT }) }),
     choose('Q13', 'kib_256', { taken: null, 'refused 400': set({ maxResultBytes: SMALL_RESULT }) }),

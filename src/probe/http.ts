@@ -10,6 +10,7 @@ import { ProbeStream } from './stream.ts';
 const BETA = 'agents=v1';
 const REQUEST_LIMIT_MS = 30_000;
 const MAX_WORDS = 160;
+const MAX_NAME = 60;
 
 /** The server gave no answer at all. */
 export class NoAnswer extends Error {
@@ -60,6 +61,8 @@ export class ProbeHttp {
     const init: RequestInit = {
       method,
       headers: this.#headers(request),
+      // What is elsewhere is another server, which nobody asked for and which would get the key.
+      redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_LIMIT_MS)]),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
@@ -81,6 +84,7 @@ export class ProbeHttp {
         const begun = performance.now();
         const response = await fetch(`${this.#baseUrl}${path}`, {
           headers,
+          redirect: 'manual',
           signal: AbortSignal.any([signal, abort.signal]),
         });
         if (response.ok && response.body !== null) return new ProbeStream(response.body, abort);
@@ -122,12 +126,16 @@ export function isTaken(answer: Answer): boolean {
   return answer.status >= 200 && answer.status < 300;
 }
 
-/** The error object of an answer; empty when it has none. */
+/** The error object of an answer, its names fit to be shown; empty when it has none. */
 export function errorOf(answer: Answer): { type?: string; code?: string; message?: string } {
   const error = isRecord(answer.body) ? answer.body['error'] : undefined;
   if (!isRecord(error)) return {};
-  const entries = ['type', 'code', 'message'].filter((key) => typeof error[key] === 'string');
-  return Object.fromEntries(entries.map((key) => [key, error[key] as string]));
+  const { type, code, message } = error;
+  return {
+    ...(typeof type === 'string' ? { type: oneLine(type, MAX_NAME) } : {}),
+    ...(typeof code === 'string' ? { code: oneLine(code, MAX_NAME) } : {}),
+    ...(typeof message === 'string' ? { message } : {}),
+  };
 }
 
 function parsed(text: string): unknown {

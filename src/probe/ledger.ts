@@ -1,19 +1,20 @@
 /**
  * Every session that the probe creates, and their deletion in any case: what is created is written down the moment it
- * is known, and a create whose answer was lost is found by the run's mark in the metadata.
+ * is known, and a create whose answer was lost is looked for by the run's mark in the metadata.
  */
 import { isRecord } from '../protocol/json.ts';
 import { sleep } from '../openai/sleep.ts';
-import { errorOf, isTaken, type Answer, type ProbeHttp } from './http.ts';
-import { CANCEL_EVENT, listIn, ProbeSession } from './session.ts';
-import { poll } from './waiting.ts';
+import { errorOf, isTaken, NoAnswer, type Answer, type ProbeHttp } from './http.ts';
+import { ProbeSession } from './session.ts';
+import { poll, together } from './waiting.ts';
+import { CANCEL_EVENT, listIn } from './wire.ts';
 
-/** Sessions of one run, whatever happens. */
-export const MAX_SESSIONS = 8;
 /** The field of a session's metadata that marks it as a probe's. */
 const MARK = 'holdfast_probe';
 /** Pauses between looks for sessions whose create got no answer: lists lag. */
 const LOOK_PAUSES_MS = [0, 1000, 2500];
+/** Counting turns is worth no longer wait: it comes before each deletion. */
+const COUNT_LIMIT_MS = 5000;
 
 export interface Left {
   id: string;
@@ -32,16 +33,18 @@ export interface Cleared {
 export class Ledger {
   readonly #http: ProbeHttp;
   readonly #run: string;
+  readonly #made: (id: string) => void;
   readonly #ids = new Set<string>();
   readonly #gone = new Set<string>();
-  #sent = 0;
-  #unanswered = 0;
-  #turns = 0;
-  #tokens: number | null = null;
+  readonly #usage = new Map<string, { turns: number; tokens: number | null }>();
+  /** Creates of which nobody knows whether they made a session. */
+  #open = 0;
 
-  constructor(http: ProbeHttp, run: string) {
+  /** @param made is told the id of each session as soon as it is known. */
+  constructor(http: ProbeHttp, run: string, made: (id: string) => void) {
     this.#http = http;
     this.#run = run;
+    this.#made = made;
   }
 
   get created(): number {
@@ -53,105 +56,147 @@ export class Ledger {
     return { [MARK]: this.#run };
   }
 
-  /** The query that finds the sessions of this run. */
-  get filter(): string {
-    return `${encodeURIComponent(`metadata[${MARK}]`)}=${this.#run}`;
+  /** The query that finds the sessions of this run, or of one that does not exist. */
+  filter(run = this.#run): string {
+    return `${encodeURIComponent(`metadata[${MARK}]`)}=${run}`;
   }
 
-  /** Sends a create, at most `MAX_SESSIONS` in all; the answer may be a refusal. */
+  /** Sends a create; the answer may be a refusal. */
   async create(
     body: Record<string, unknown>,
     signal: AbortSignal,
     key?: string,
   ): Promise<{ answer: Answer; session: ProbeSession | null }> {
-    if (this.#sent >= MAX_SESSIONS) throw new Error(`a probe makes at most ${MAX_SESSIONS} sessions`);
-    this.#sent += 1;
-    this.#unanswered += 1;
-    const sent = { ...body, metadata: this.metadata };
-    const keyed = key === undefined ? {} : { key };
+    this.#open += 1;
     const answer = await this.#http.send({
       method: 'POST',
       path: '/agents/sessions',
-      body: sent,
+      body: { ...body, metadata: this.metadata },
       signal,
-      ...keyed,
+      ...(key === undefined ? {} : { key }),
     });
-    this.#unanswered -= 1;
     const id = isRecord(answer.body) ? answer.body['id'] : undefined;
-    if (!isTaken(answer) || typeof id !== 'string') return { answer, session: null };
-    this.#ids.add(id);
+    const made = isTaken(answer) && typeof id === 'string';
+    // A gateway may have lost the answer; a refusal is one.
+    if (made || (answer.status >= 400 && answer.status < 500)) this.#open -= 1;
+    if (!made) return { answer, session: null };
+    this.#add(id);
     return { answer, session: new ProbeSession(id, this.#http, signal) };
   }
 
-  /** A session that a scene has deleted itself. */
+  /** A session that is known to be gone: a scene has deleted it, and a read has shown it. */
   markGone(id: string): void {
     this.#gone.add(id);
   }
 
-  /** Turns and tokens of a session, which cannot be read once it is gone. */
-  async count(session: ProbeSession): Promise<void> {
+  /** Notes turns and tokens of a session, which cannot be read any more once it is gone. */
+  async count({ id }: ProbeSession, signal: AbortSignal): Promise<void> {
+    const short = AbortSignal.any([signal, AbortSignal.timeout(COUNT_LIMIT_MS)]);
+    const session = new ProbeSession(id, this.#http, short);
     try {
       const turns = listIn(await session.get('/turns?limit=100'), 'the turns');
-      this.#turns += turns.length;
+      let tokens: number | null = null;
       for (const { usage } of turns) {
-        const tokens = isRecord(usage) ? usage['total_tokens'] : undefined;
-        if (typeof tokens === 'number') this.#tokens = (this.#tokens ?? 0) + tokens;
+        const total = isRecord(usage) ? usage['total_tokens'] : undefined;
+        if (typeof total === 'number') tokens = (tokens ?? 0) + total;
       }
+      this.#usage.set(id, { turns: turns.length, tokens });
     } catch {
       // Only a number in the report.
     }
   }
 
-  /** Deletes whatever is there of this run, trying `limitMs` for each session. Never throws for a session that stays: it is named in `left`. */
-  async clear(signal: AbortSignal, limitMs: number): Promise<Cleared> {
+  /** Deletes whatever is there of this run, within `limitMs`. Never throws for a session that stays: it is named in `left`. */
+  async clear(limitMs: number): Promise<Cleared> {
+    const signal = AbortSignal.timeout(limitMs);
+    // A session that is only found later needs time as well.
+    const eachMs = limitMs / 2;
     const left: Left[] = [];
-    try {
-      if (this.#sent > 0) await this.#findLost(signal);
-    } catch (error) {
-      if (this.#unanswered > 0) left.push({ id: 'unknown', why: `a create got no answer; ${words(error)}` });
-    }
-    const open = [...this.#ids].filter((id) => !this.#gone.has(id));
-    await Promise.all(
-      open.map(async (id) => {
-        try {
-          const why = await this.#remove(new ProbeSession(id, this.#http, signal), signal, limitMs);
+    const removed = new Set<string>();
+    const remove = async (): Promise<void> => {
+      const open = [...this.#ids].filter((id) => !this.#gone.has(id) && !removed.has(id));
+      for (const id of open) removed.add(id);
+      await together(
+        ...open.map(async (id) => {
+          const why = await this.#remove(id, signal, eachMs);
           if (why === null) this.#gone.add(id);
           else left.push({ id, why });
-        } catch (error) {
-          left.push({ id, why: words(error) });
-        }
-      }),
-    );
-    return { deleted: [...this.#gone], left, turns: this.#turns, tokens: this.#tokens };
+        }),
+      );
+    };
+    // What is known goes at once: a list that does not answer must not keep it.
+    await together(remove(), this.#findLost(signal, left));
+    await remove();
+    const usage = [...this.#usage.values()];
+    const known = usage.map(({ tokens }) => tokens).filter((tokens) => tokens !== null);
+    return {
+      deleted: [...this.#gone],
+      left,
+      turns: usage.reduce((sum, { turns }) => sum + turns, 0),
+      tokens: known.length === 0 ? null : known.reduce((sum, tokens) => sum + tokens, 0),
+    };
   }
 
-  /** Sessions of this run that nobody has written down. */
-  async #findLost(signal: AbortSignal): Promise<void> {
-    for (const pause of this.#unanswered > 0 ? LOOK_PAUSES_MS : LOOK_PAUSES_MS.slice(0, 1)) {
-      await sleep(pause, signal);
-      for (const query of [`${this.filter}&limit=100`, 'limit=100&order=desc']) {
-        const path = `/agents/sessions?${query}`;
-        const rows = listIn(await this.#http.send({ method: 'GET', path, signal }), 'the sessions');
-        for (const { id, metadata } of rows) {
-          const own = isRecord(metadata) && metadata[MARK] === this.#run;
-          if (own && typeof id === 'string') this.#ids.add(id);
+  /** Looks for sessions of this run that nobody has written down; one that may be there and is not found is left. */
+  async #findLost(signal: AbortSignal, left: Left[]): Promise<void> {
+    if (this.#open === 0) return;
+    const before = this.#ids.size;
+    const missing = (): boolean => this.#ids.size - before < this.#open;
+    let why = 'no list shows its session';
+    try {
+      for (const pause of LOOK_PAUSES_MS) {
+        if (!missing()) break;
+        await sleep(pause, signal);
+        for (const query of [`${this.filter()}&limit=100`, 'limit=100&order=desc']) {
+          const path = `/agents/sessions?${query}`;
+          const rows = listIn(await this.#http.send({ method: 'GET', path, signal }), 'the sessions');
+          for (const { id, metadata } of rows) {
+            const own = isRecord(metadata) && metadata[MARK] === this.#run;
+            if (own && typeof id === 'string') this.#add(id);
+          }
         }
       }
+    } catch (error) {
+      why = signal.aborted ? 'the lists gave no answer in time' : words(error);
+    }
+    if (missing()) {
+      const mark = `metadata ${MARK}=${this.#run}`;
+      left.push({
+        id: 'unknown',
+        why: `a create got no clear answer, and ${why}; if it is there, it has ${mark}`,
+      });
     }
   }
 
   /** Cancels and deletes, again and again: a delete is refused while a turn runs. Answers why it stays, or null. */
-  async #remove(session: ProbeSession, signal: AbortSignal, limitMs: number): Promise<string | null> {
-    await this.count(session);
-    let last = '';
-    const done = await poll(signal, limitMs, async () => {
-      const answer = await session.delete();
-      if (isTaken(answer) || answer.status === 404) return true;
-      last = `${answer.status} ${this.#http.shown(errorOf(answer).message ?? '')}`.trim();
-      await session.post([CANCEL_EVENT]);
-      return undefined;
-    });
-    return done === null ? `deleting it gave ${last}` : null;
+  async #remove(id: string, signal: AbortSignal, limitMs: number): Promise<string | null> {
+    const session = new ProbeSession(id, this.#http, signal);
+    let last = 'deleting it gave no answer';
+    try {
+      await this.count(session, signal);
+      const done = await poll(signal, limitMs, async () => {
+        try {
+          const answer = await session.delete();
+          if (isTaken(answer) || answer.status === 404 || answer.status === 410) return true;
+          last =
+            `deleting it gave ${answer.status} ${this.#http.shown(errorOf(answer).message ?? '')}`.trim();
+          await session.post([CANCEL_EVENT]);
+        } catch (error) {
+          if (!(error instanceof NoAnswer)) throw error;
+          last = error.message;
+        }
+        return undefined;
+      });
+      return done === null ? last : null;
+    } catch (error) {
+      return signal.aborted ? `${last}; the time for it was over` : words(error);
+    }
+  }
+
+  #add(id: string): void {
+    if (this.#ids.has(id)) return;
+    this.#ids.add(id);
+    this.#made(id);
   }
 }
 

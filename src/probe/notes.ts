@@ -11,12 +11,12 @@ export interface Note {
 export class Notes {
   private readonly notes = new Map<string, Note>();
 
-  /** Adds a part of an answer. `seen` is told to people as it is. */
+  /** Adds a part of an answer. `seen` is told to people as it is, once. */
   add(id: string, values: Values, seen: string, measured: Measured = {}): void {
     const note = this.of(id);
     Object.assign(note.values, values);
     Object.assign(note.measured, measured);
-    note.seen.push(seen);
+    if (!note.seen.includes(seen)) note.seen.push(seen);
   }
 
   /** Says why a question, or a part of it, was not asked. */

@@ -1,37 +1,42 @@
 /** The open questions Q1–Q19 of agents-api.md: what no documentation of the API answers. */
-import { is, type Question } from './question.ts';
+import { is, RECONCILED, type Question } from './question.ts';
 
 export const OPEN_QUESTIONS: readonly Question[] = [
   {
     id: 'Q1',
-    question: 'Is a message safe to repeat under its idempotency key?',
-    assumption: 'The same message under the same key has no second effect.',
-    holdfast: 'A message whose answer was lost is posted again under its key.',
-    holds: (v) => is(v, 'same_message', 'no_effect'),
-    safe: () => false,
-    harm: 'A message whose answer was lost can be taken twice, or be reported as refused.',
+    question: 'Is an input safe to repeat under its idempotency key?',
+    assumption: 'A message has no second effect, and a result is taken again.',
+    holdfast: 'What got no answer is posted again under its key; reads tell what became of a result.',
+    expects: { same_message: 'no_effect', same_result: 'taken' },
+    safe: (v) => is(v, 'same_message', 'no_effect') && is(v, 'same_result', ...RECONCILED),
+    harm: 'An input whose answer was lost can be taken twice, or be reported as refused.',
   },
   {
     id: 'Q2',
     question: 'Is a healthy stream complete?',
     assumption: 'Everything that is saved was on the stream.',
     holdfast: 'Nothing depends on it: the answer is built from saved items, decisions from reads.',
-    holds: (v) => is(v, 'missing', 'nothing'),
+    expects: { missing: 'nothing' },
   },
   {
     id: 'Q3',
     question: 'Does a new stream show again what is pending?',
     assumption: 'A new stream tells nothing of what was before.',
     holdfast: 'After each reconnect required_actions is read; a call is known by its ids and runs once.',
-    holds: (v) => is(v, 'items', 'not_shown') && is(v, 'status', 'not_shown'),
+    expects: { items: 'not_shown', status: 'not_shown' },
   },
   {
     id: 'Q4',
     question: 'How old may a read of session or turn be?',
     assumption: 'A read shows what the stream or an accepted post told before.',
     holdfast: 'One read decides nothing; the second one comes two seconds later.',
-    holds: (v) => PARTS_OF_Q4.every((part) => is(v, part, 'fresh')),
-    safe: (v) => PARTS_OF_Q4.every((part) => is(v, part, 'fresh', 'late')),
+    expects: {
+      session_after_call: 'fresh',
+      session_after_result: 'fresh',
+      session_after_end: 'fresh',
+      turn_after_end: 'fresh',
+    },
+    safe: (v) => !Object.values(v).includes('too_late'),
     harm: 'Two reads two seconds apart may both be too old: a result could be posted again, or a call be missed.',
   },
   {
@@ -39,23 +44,23 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'Are several events in one request taken in order, and as a whole?',
     assumption: 'In order, each by itself: what stands before a refused event stays.',
     holdfast: 'Nothing depends on it: one event per request.',
-    holds: (v) => is(v, 'two_results', 'taken') && is(v, 'refused_second', 'first_stays'),
+    expects: { two_results: 'taken', order: 'kept', refused_second: 'first_stays' },
   },
   {
     id: 'Q6',
     question: 'Does a message during a turn join it, or wait?',
     assumption: 'In the first turn it is refused with 409; later it joins the turn.',
     holdfast: 'A refused message is posted after the turn; where one landed is read from the items.',
-    holds: (v) => is(v, 'first_turn', 'refused 409') && is(v, 'later_turn', 'joins'),
+    expects: { first_turn: 'refused 409', later_turn: 'joins' },
     safe: (v) => ['first_turn', 'later_turn'].every((part) => is(v, part, ...TAKEN, 'refused 409')),
-    harm: 'A message to a running turn is reported as refused instead of being posted later.',
+    harm: 'A message to a running turn is reported as refused, or its turn is waited for in vain.',
   },
   {
     id: 'Q7',
     question: 'What does a refusal for too many requests look like?',
     assumption: 'Status 429.',
     holdfast: 'Temporal repeats it, after the time in retry-after if there is one.',
-    holds: (v) => is(v, 'status', '429'),
+    expects: { status: '429' },
     safe: (v) => /^(408|425|5\d\d)$/.test(v['status'] ?? ''),
     harm: 'The refusal is taken for a final one.',
   },
@@ -64,7 +69,7 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'What happens to the turn when the spending limit is reached?',
     assumption: 'The session stops as budget_reached and goes on when the limit is raised.',
     holdfast: 'The task fails as BudgetReached.',
-    holds: () => true,
+    expects: {},
     unasked: 'it needs real spending up to a limit',
   },
   {
@@ -72,7 +77,7 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'How long does a session stay?',
     assumption: 'Longer than its task.',
     holdfast: 'A session that is gone fails its task as SessionGone.',
-    holds: () => true,
+    expects: {},
     unasked: 'it takes days',
   },
   {
@@ -80,14 +85,14 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'What keeps a silent stream alive, and how often?',
     assumption: 'Comments.',
     holdfast: 'A stream that is silent for a minute is opened anew, and everything is read again.',
-    holds: (v) => is(v, 'keep_alive', 'comments'),
+    expects: { keep_alive: 'comments' },
   },
   {
     id: 'Q11',
     question: 'How is input to a failed session refused?',
     assumption: 'With a status 4xx.',
     holdfast: 'The status of the session is read, and ends the task.',
-    holds: () => true,
+    expects: {},
     unasked: 'a conversation without environment cannot be made to fail from outside',
   },
   {
@@ -95,7 +100,7 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'Do approvals expire?',
     assumption: 'Perhaps.',
     holdfast: 'Approvals are not answered yet: a task whose session asks for one waits.',
-    holds: () => true,
+    expects: {},
     unasked: 'it needs an MCP server or a computer, and time',
   },
   {
@@ -103,7 +108,7 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'How large may a tool result be?',
     assumption: '256 KiB are taken, more than 4 MiB are refused with 400.',
     holdfast: 'Results are cut at HOLDFAST_MAX_OUTPUT_BYTES, 256 KiB if not set.',
-    holds: (v) => is(v, 'kib_256', 'taken') && is(v, 'over_4_mib', 'refused 400'),
+    expects: { kib_256: 'taken', over_4_mib: 'refused 400' },
     safe: (v) => is(v, 'kib_256', 'taken'),
     harm: 'A result within the default limit is refused: set HOLDFAST_MAX_OUTPUT_BYTES lower.',
   },
@@ -112,21 +117,21 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'Does a call to a tool with async: true ask for its result?',
     assumption: 'Like any other call.',
     holdfast: 'No tool made with defineTool is async.',
-    holds: (v) => is(v, 'call', 'asks'),
+    expects: { call: 'asks' },
   },
   {
     id: 'Q15',
     question: 'Is each event_id seen once on a stream?',
     assumption: 'Once.',
     holdfast: 'Events only say when to read; items are known by their own ids.',
-    holds: (v) => is(v, 'event_ids', 'unique'),
+    expects: { event_ids: 'unique' },
   },
   {
     id: 'Q16',
     question: 'How deep can subagents nest?',
     assumption: 'To any depth.',
     holdfast: "Only the root's turn decides; subagents are told apart by subagent_id.",
-    holds: () => true,
+    expects: {},
     unasked: 'it needs a model that spawns subagents of subagents',
   },
   {
@@ -134,7 +139,7 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'How is a request without a valid key or beta header refused?',
     assumption: '401 without a key or with a wrong one; 400 without the header.',
     holdfast: '401 and 403 end the attempt and name the key; the header is always sent.',
-    holds: (v) => is(v, 'no_key', '401') && is(v, 'wrong_key', '401') && is(v, 'no_beta', '400'),
+    expects: { no_key: '401', wrong_key: '401', no_beta: '400' },
     safe: (v) => is(v, 'no_key', '401', '403', 'taken') && is(v, 'wrong_key', '401', '403', 'taken'),
     harm: 'A rejected key is not recognised as one: the error says something else, or is repeated.',
   },
@@ -143,16 +148,15 @@ export const OPEN_QUESTIONS: readonly Question[] = [
     question: 'Is a stream subscribed once its headers are here?',
     assumption: 'Yes: what is posted then is on the stream from its first event.',
     holdfast: 'Session and turn are read after each post, whatever the stream says.',
-    holds: (v) => is(v, 'first_event', 'seen'),
+    expects: { first_event: 'seen' },
   },
   {
     id: 'Q19',
     question: 'Can a repeated result appear twice?',
     assumption: 'It is neither shown nor saved again.',
     holdfast: 'Results are known by their call id.',
-    holds: (v) => is(v, 'on_stream', 'once') && is(v, 'saved', 'once'),
+    expects: { on_stream: 'once', saved: 'once' },
   },
 ];
 
-const PARTS_OF_Q4 = ['session_after_call', 'session_after_result', 'session_after_end', 'turn_after_end'];
-const TAKEN = ['joins', 'next_turn', 'lost'];
+const TAKEN = ['joins', 'next_turn'];

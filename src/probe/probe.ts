@@ -1,6 +1,7 @@
 /** One run: the scenes in their order, each within its limits, and in any case the deletion of what was created. */
 import { randomUUID } from 'node:crypto';
 import { judge, QUESTIONS } from './catalogue.ts';
+import { isRecord } from '../protocol/json.ts';
 import { errorOf, isTaken, NoAnswer, ProbeHttp, type Answer } from './http.ts';
 import { Ledger, type Cleared } from './ledger.ts';
 import { Notes } from './notes.ts';
@@ -45,10 +46,8 @@ export const LIMITS: Limits = {
   sceneMs: 120_000,
   totalMs: 300_000,
   listenMs: 20_000,
-  clearMs: 20_000,
+  clearMs: 40_000,
 };
-/** For all of the deletion, beyond the time for the sessions, which are deleted side by side. */
-const CLEAR_MORE_MS = 20_000;
 
 interface SceneRow {
   name: string;
@@ -91,7 +90,7 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
     http,
     notes,
     limits,
-    ledger: new Ledger(http, randomUUID()),
+    ledger: new Ledger(http, randomUUID(), (id) => options.progress?.(`session ${id} is made`)),
     model: options.model,
     budgetCents: options.budgetCents,
     wants: (id) => only === null || only.includes(id),
@@ -99,14 +98,15 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   };
   const stop = new AbortController();
   const halt = (why: string): void => stop.abort(new Unasked(why));
-  const late = setTimeout(() => halt('the time for the whole run was over'), limits.totalMs);
   const stopped = (): void => halt('the run was stopped');
   options.signal?.addEventListener('abort', stopped, { once: true });
   if (options.signal?.aborted === true) stopped();
+  let late: NodeJS.Timeout | undefined;
   let cleared: Cleared;
   try {
     await reach(http, stop.signal);
     await options.confirm?.();
+    late = setTimeout(() => halt('the time for the whole run was over'), limits.totalMs);
     for (const row of chosen(only)) {
       if (!stop.signal.aborted) options.progress?.(row.name);
       await play(row, context, stop.signal);
@@ -119,11 +119,11 @@ export async function probe(options: ProbeOptions): Promise<ProbeReport> {
     cleared = await clear(context, options.progress);
   }
   const findings = QUESTIONS.filter(({ id }) => context.wants(id)).map((question) => {
-    const note = notes.of(question.id);
-    if (question.unasked !== undefined) note.reasons.push(question.unasked);
-    const silent = Object.keys(note.values).length === 0 && note.reasons.length === 0;
-    if (silent) note.reasons.push(stop.signal.aborted ? reasonOf(stop.signal) : 'it did not come up');
-    return judge(question, note);
+    return judge(
+      question,
+      notes.of(question.id),
+      stop.signal.aborted ? reasonOf(stop.signal) : 'it did not come up',
+    );
   });
   return {
     holdfast_probe: 1,
@@ -157,12 +157,12 @@ async function clear(context: SceneContext, progress: ProbeOptions['progress']):
   const { clearMs } = context.limits;
   context.main?.stream.close();
   if (context.ledger.created > 0) progress?.('deleting the sessions');
-  const cleared = await context.ledger.clear(AbortSignal.timeout(clearMs + CLEAR_MORE_MS), clearMs);
+  const cleared = await context.ledger.clear(clearMs);
   for (const { id, why } of cleared.left) progress?.(`session ${id} is left behind: ${why}`);
   return cleared;
 }
 
-/** One scene. What keeps it from being played is the reason for all of its questions that have no answer. */
+/** One scene. What keeps it from being played is the reason for all of its questions that lack an answer. */
 async function play(row: SceneRow, context: SceneContext, run: AbortSignal): Promise<void> {
   const abort = new AbortController();
   const stop = (): void => abort.abort(run.reason);
@@ -178,9 +178,7 @@ async function play(row: SceneRow, context: SceneContext, run: AbortSignal): Pro
   } catch (error) {
     if (error instanceof CannotCreate) throw noSession(context.http, error.answer);
     if (!(error instanceof Unasked) && !(error instanceof NoAnswer)) throw error;
-    for (const id of row.ids) {
-      if (Object.keys(context.notes.of(id).values).length === 0) context.notes.unasked(id, error.message);
-    }
+    for (const id of row.ids) context.notes.unasked(id, error.message);
   } finally {
     clearTimeout(late);
     run.removeEventListener('abort', stop);
@@ -195,15 +193,22 @@ async function reach(http: ProbeHttp, signal: AbortSignal): Promise<void> {
   } catch (error) {
     throw error instanceof NoAnswer ? new CannotProbe(error.message) : error;
   }
-  if (isTaken(answer)) return;
+  if (isTaken(answer) && isRecord(answer.body) && Array.isArray(answer.body['data'])) return;
   const words = http.shown(errorOf(answer).message ?? '');
-  const what =
-    answer.status === 401 || answer.status === 403
-      ? 'refused the API key'
-      : answer.status === 404
-        ? 'knows no /agents/sessions below this base URL'
-        : `answered a list of sessions with ${told(answer)}`;
-  throw new CannotProbe(`${http.host} ${what}${words === '' ? '' : `: ${words}`}`);
+  throw new CannotProbe(`${http.host} ${refusalOf(answer, http)}${words === '' ? '' : ` (${words})`}`);
+}
+
+/** What is wrong with a server that gives no list of sessions, and what to do about it. */
+function refusalOf(answer: Answer, http: ProbeHttp): string {
+  const { status, headers } = answer;
+  if (isTaken(answer)) return 'does not speak this wire: it answered a list of sessions with something else';
+  if (status === 401 || status === 403)
+    return `refused the API key with ${status}: is OPENAI_API_KEY the one for this server?`;
+  if (status === 404)
+    return 'knows no /agents/sessions below this base URL: give it up to its version, such as …/v1';
+  const location = status < 400 ? headers.get('location') : null;
+  const elsewhere = location === null ? '' : ` and sends to ${http.shown(location)}`;
+  return `answered a list of sessions with ${told(answer)}${elsewhere}`;
 }
 
 function noSession(http: ProbeHttp, answer: Answer): CannotProbe {

@@ -14,15 +14,21 @@ export interface Question {
   assumption: string;
   /** What Holdfast does with it, in any case. */
   holdfast: string;
-  /** True for the values that the assumption states. A part that was not asked is missing. */
-  holds: (values: Values) => boolean;
-  /** True when Holdfast works with these values; asked only where `holds` is false. Absent: it always does. */
+  /** The parts of a whole answer, each with the words that the assumption states. Empty where nobody can ask. */
+  expects: Values;
+  /**
+   * True when Holdfast works with these values, of which some may be missing; asked only where one is not the
+   * expected one. Absent: it always does.
+   */
   safe?: (values: Values) => boolean;
   /** What goes wrong where `safe` is false. */
   harm?: string;
   /** Why nobody can ask this in a short and cheap way. Such a question has no scene. */
   unasked?: string;
 }
+
+/** What a result may meet that is not awaited any more: after these a read tells what became of it. */
+export const RECONCILED = ['taken', 'refused 409', 'refused 400 unknown_call'];
 
 /** True when the part is one of these words, or was not asked. */
 export function is(values: Values, part: string, ...words: readonly string[]): boolean {
@@ -39,7 +45,7 @@ export interface Finding {
   safe: boolean | null;
   /** What was seen, in words; null when nothing was. */
   seen: string | null;
-  /** Why it was not asked, or which part was not; else null. */
+  /** Why it was not asked, wholly or in part; else null. */
   reason: string | null;
   /** What Holdfast does, or what goes wrong. */
   holdfast: string;

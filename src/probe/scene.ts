@@ -24,11 +24,11 @@ export interface Limits {
   totalMs: number;
   /** How long to listen for a keep-alive. */
   listenMs: number;
-  /** How long to try to delete one session. */
+  /** The deletion of all sessions. */
   clearMs: number;
 }
 
-/** The session that several scenes go on with, idle between them; `stream` is open from its first turn on. */
+/** The session that several scenes go on with, idle between them; `stream` is opened in its first turn. */
 export interface Main {
   session: ProbeSession;
   stream: ProbeStream;
@@ -70,25 +70,29 @@ export class Scene {
   }
 
   /**
-   * Asks one question, if it is wanted. What keeps it from being answered is noted, so that the scene goes on; only
-   * a stop or a limit of the scene ends it.
+   * Asks these questions, if one of them is wanted; answers null when it is not, or cannot be answered. What keeps it
+   * from being answered is noted, so that the scene goes on; only a stop or a limit of the scene ends it.
    */
-  async ask(id: string, how: () => Promise<void>): Promise<void> {
-    if (!this.context.wants(id)) return;
+  async ask<T>(ids: string | readonly string[], how: () => Promise<T>): Promise<T | null> {
+    const all = typeof ids === 'string' ? [ids] : ids;
+    if (!all.some((id) => this.context.wants(id))) return null;
     try {
-      await how();
+      return await how();
     } catch (error) {
       if (this.signal.aborted) throw error;
       if (!(error instanceof Unasked) && !(error instanceof NoAnswer)) throw error;
-      this.context.notes.unasked(id, error.message);
+      for (const id of all) this.context.notes.unasked(id, error.message);
+      return null;
     }
   }
 
-  /** The main session, under this scene's signal. Throws Unasked when no scene has made it. */
-  main(): Main {
+  /** The main session, under this scene's signal and with an open stream. Throws Unasked when no scene has made it. */
+  async main(): Promise<Main> {
     const { main } = this.context;
-    if (main === null) throw new Unasked('there is no session to ask in');
-    return { ...main, session: main.session.under(this.signal) };
+    if (main === null) throw new Unasked('there is no session to go on in');
+    const session = main.session.under(this.signal);
+    if (main.stream.ended !== null) main.stream = await session.listen();
+    return { ...main, session };
   }
 }
 

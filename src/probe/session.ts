@@ -1,36 +1,33 @@
 /** One session of the probe, and the few things that scenes do with it. */
-import { isRecord } from '../protocol/json.ts';
+import { randomUUID } from 'node:crypto';
 import { isTaken, type Answer, type ProbeHttp } from './http.ts';
 import type { ProbeStream } from './stream.ts';
 import { Unasked } from './unasked.ts';
 import { poll } from './waiting.ts';
+import {
+  CANCEL_EVENT,
+  callsIn,
+  isEnded,
+  listIn,
+  objectIn,
+  resultEvent,
+  turnView,
+  uncalled,
+  word,
+  type Call,
+  type SessionView,
+  type TurnView,
+} from './wire.ts';
 
 type Json = Record<string, unknown>;
-
-export interface Call {
-  turn_id: string;
-  call_id: string;
-  name: string;
-}
-
-export interface SessionView {
-  status: string;
-  /** Pending function calls. */
-  calls: Call[];
-  raw: Json;
-}
-
-export interface TurnView {
-  id: string;
-  status: string;
-  usage: unknown;
-}
 
 /** What the probe's tools give. */
 export const RESULT = 'ok';
 
-const MAX_REFUSALS = 5;
-const TERMINAL = ['completed', 'failed', 'cancelled'];
+/** Calls that are answered to bring one turn to its end, taken or refused: each answer is a step of the model. */
+const MAX_ANSWERS = 6;
+/** In these a session goes on by nothing that the probe does. */
+const STUCK = ['failed', 'budget_reached'];
 const PAGE = 100;
 
 export class ProbeSession {
@@ -89,7 +86,7 @@ export class ProbeSession {
   async view(): Promise<SessionView> {
     const raw = objectIn(await this.get(), 'the session');
     const actions = Array.isArray(raw['required_actions']) ? (raw['required_actions'] as unknown[]) : [];
-    return { status: text(raw['status']), calls: callsIn(actions), raw };
+    return { status: word(raw['status']), calls: callsIn(actions) };
   }
 
   async turn(id: string): Promise<TurnView> {
@@ -113,9 +110,9 @@ export class ProbeSession {
     return listIn(await this.get(`/items?order=desc&limit=${PAGE}`), 'the items');
   }
 
-  /** Posts a result for a call. */
-  async answer(call: Call, output: string): Promise<Answer> {
-    const answer = await this.post([resultEvent(call, output)]);
+  /** Posts a result for a call, under a key as Holdfast does. */
+  async answer(call: Call, output: string, key: string = randomUUID()): Promise<Answer> {
+    const answer = await this.post([resultEvent(call, output)], key);
     if (isTaken(answer)) this.markAnswered(call);
     return answer;
   }
@@ -126,6 +123,16 @@ export class ProbeSession {
 
   isAnswered(call: Call): boolean {
     return this.#answered.has(call.call_id);
+  }
+
+  /** Waits for the turn after `before`, which is null for the first one. Throws Unasked when none begins. */
+  async turnAfter(before: string | null, limitMs: number): Promise<TurnView> {
+    const begun = await poll(this.#signal, limitMs, async () => {
+      const turn = await this.newestTurn();
+      return turn === null || turn.id === before ? undefined : turn;
+    });
+    if (begun === null) throw new Unasked('no turn began in time');
+    return begun.found;
   }
 
   /**
@@ -142,10 +149,10 @@ export class ProbeSession {
       const calls = await this.#openCalls();
       if (calls.length > 0) return calls;
       const turn = await this.newestTurn();
-      return turn !== null && turn.id !== want.after && isEnded(turn.status) ? [] : undefined;
+      if (turn !== null && turn.id !== want.after && isEnded(turn.status)) throw new Unasked(uncalled(turn));
+      return undefined;
     });
     if (first === null) throw new Unasked('no call came in time');
-    if (first.found.length === 0) throw new Unasked('the model did not call the tool');
     const all = await poll(this.#signal, want.gatherMs, async () => {
       const calls = await this.#openCalls();
       return calls.length >= want.wanted ? calls : undefined;
@@ -154,90 +161,46 @@ export class ProbeSession {
   }
 
   async #openCalls(): Promise<Call[]> {
-    return (await this.view()).calls.filter(({ call_id }) => !this.#answered.has(call_id));
+    const { status, calls } = await this.view();
+    if (STUCK.includes(status)) throw new Unasked(`the session is ${status}`);
+    return calls.filter(({ call_id }) => !this.#answered.has(call_id));
   }
 
   /**
-   * Answers whatever the turn still asks for until it has ended. `after` is the turn before, if there is one. Answers
-   * the turn, or null when the time is over. Throws Unasked when the server goes on asking and takes no result.
+   * Answers what the turn still asks for until it has ended, and answers the turn. `after` is the turn before, if
+   * there is one. A turn that does not end is cancelled, so that it costs no more; then, and when the server takes no
+   * result, this throws Unasked.
    */
-  async finish(limitMs: number, after: string | null): Promise<TurnView | null> {
-    let refusals = 0;
+  async finish(limitMs: number, after: string | null): Promise<TurnView> {
+    let answers = 0;
     const ended = await poll(this.#signal, limitMs, async () => {
       const turn = await this.newestTurn();
       if (turn !== null && turn.id !== after && isEnded(turn.status)) return turn;
       for (const call of await this.#openCalls()) {
+        if (answers === MAX_ANSWERS) await this.#giveUp('the model went on calling its tools');
+        answers += 1;
         const answer = await this.answer(call, RESULT);
         // The call may be gone by now, which an old read does not show: a few refusals mean nothing.
-        if (!isTaken(answer) && ++refusals > MAX_REFUSALS) {
+        if (!isTaken(answer) && answers === MAX_ANSWERS)
           throw new Unasked(`results were refused with ${answer.status}`);
-        }
       }
       return undefined;
     });
-    return ended?.found ?? null;
+    return ended?.found ?? this.#giveUp('the turn did not end in time');
   }
 
-  /** Waits until the session says idle: a message then begins a turn. */
+  async #giveUp(why: string): Promise<never> {
+    await this.post([CANCEL_EVENT]);
+    throw new Unasked(why);
+  }
+
+  /** Waits until the session says idle: a message then begins a turn. Throws Unasked. */
   async idle(limitMs: number): Promise<void> {
-    const idle = await poll(this.#signal, limitMs, async () =>
-      (await this.view()).status === 'idle' ? true : undefined,
-    );
+    const idle = await poll(this.#signal, limitMs, async () => {
+      const { status } = await this.view();
+      if (STUCK.includes(status)) throw new Unasked(`the session is ${status}`);
+      return status === 'idle' ? true : undefined;
+    });
     if (idle === null) throw new Unasked('the session did not become idle in time');
   }
-}
-
-export function isEnded(status: string | undefined): boolean {
-  return status !== undefined && TERMINAL.includes(status);
-}
-
-export function messageEvent(words: string): Json {
-  return {
-    type: 'agent.session.input.message',
-    input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: words }] }],
-  };
-}
-
-export function resultEvent({ turn_id, call_id }: Call, output: string): Json {
-  return { type: 'agent.session.input.tool_result', turn_id, call_id, success: true, output };
-}
-
-export const CANCEL_EVENT: Json = { type: 'agent.session.input.cancel' };
-
-/** The function calls in a list of required actions. */
-export function callsIn(actions: readonly unknown[]): Call[] {
-  return actions
-    .filter(isRecord)
-    .filter((action) => action['type'] === 'function_call' && typeof action['call_id'] === 'string')
-    .map((action) => ({
-      turn_id: text(action['turn_id']),
-      call_id: text(action['call_id']),
-      name: text(action['name']),
-    }));
-}
-
-/** The words of a user item, or null for any other item. */
-export function userWords(item: Json): string | null {
-  if (item['type'] !== 'message' || item['role'] !== 'user' || !Array.isArray(item['content'])) return null;
-  return (item['content'] as unknown[]).map((part) => (isRecord(part) ? text(part['text']) : '')).join('');
-}
-
-/** The rows of a list answer. Throws Unasked. */
-export function listIn(answer: Answer, what: string): Json[] {
-  const data = isRecord(answer.body) ? answer.body['data'] : undefined;
-  if (isTaken(answer) && Array.isArray(data)) return data.filter(isRecord);
-  throw new Unasked(`reading ${what} gave ${answer.status}`);
-}
-
-function objectIn(answer: Answer, what: string): Json {
-  if (isTaken(answer) && isRecord(answer.body)) return answer.body;
-  throw new Unasked(`reading ${what} gave ${answer.status}`);
-}
-
-function turnView(raw: Json): TurnView {
-  return { id: text(raw['id']), status: text(raw['status']), usage: raw['usage'] ?? null };
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

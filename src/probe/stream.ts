@@ -1,9 +1,11 @@
-/** One event stream as it comes: frames with their ids and times, comments, and how it ended. */
+/** One event stream as it comes: events with their ids and times, what only keeps it alive, and how it ended. */
 import { isRecord } from '../protocol/json.ts';
 import { Deadline } from './waiting.ts';
 
 /** A wait looks at its deadline this often. */
 const LOOK_MS = 100;
+/** The types of events that tell something of a session (agents-api.md 3.2). */
+const OF_SESSIONS = /^(agent\.|error$)/;
 
 export interface StreamEvent {
   type: string;
@@ -17,8 +19,8 @@ export interface StreamEvent {
 export class ProbeStream {
   readonly openedAt = performance.now();
   readonly events: StreamEvent[] = [];
-  /** Arrival of each comment: keep-alives. */
-  readonly comments: number[] = [];
+  /** What says nothing but that the stream is alive: comments, and events that belong to no session. */
+  readonly signs: { by: 'comments' | 'events'; at: number }[] = [];
   #ended: 'eof' | 'broken' | null = null;
   readonly #abort: AbortController;
   readonly #wakes = new Set<() => void>();
@@ -104,23 +106,29 @@ export class ProbeStream {
   #frame(frame: string): void {
     const at = performance.now();
     const lines = frame.split(/\r\n|\n|\r/);
-    if (lines.some((line) => line.startsWith(':'))) this.comments.push(at);
     const data = lines
       .filter((line) => line.startsWith('data:'))
       .map((line) => line.slice('data:'.length).replace(/^ /, ''));
-    if (data.length === 0) return;
-    let value: unknown;
-    try {
-      value = JSON.parse(data.join('\n'));
-    } catch {
-      return;
+    const value = parsed(data.join('\n'));
+    if (isRecord(value) && typeof value['type'] === 'string') {
+      const id = value['event_id'];
+      this.events.push({ type: value['type'], id: typeof id === 'string' ? id : null, data: value, at });
+      if (!OF_SESSIONS.test(value['type'])) this.signs.push({ by: 'events', at });
+    } else if (lines.some((line) => line !== '')) {
+      const named = data.length > 0 || lines.some((line) => line.startsWith('event:'));
+      this.signs.push({ by: named ? 'events' : 'comments', at });
     }
-    if (!isRecord(value) || typeof value['type'] !== 'string') return;
-    const id = value['event_id'];
-    this.events.push({ type: value['type'], id: typeof id === 'string' ? id : null, data: value, at });
   }
 
   #wake(): void {
     for (const wake of this.#wakes) wake();
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { sleep } from '../openai/sleep.ts';
 
 const FIRST_PAUSE_MS = 40;
 const PAUSE_GROWTH = 1.25;
-const MAX_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 1000;
 
 /** The end of a wait, which can be brought forward while somebody waits. */
 export class Deadline {
@@ -38,4 +38,9 @@ export async function poll<T>(
     await sleep(Math.min(pause, limitMs - ms), signal);
     pause = Math.min(pause * PAUSE_GROWTH, MAX_PAUSE_MS);
   }
+}
+
+/** Waits for all of them, then throws the first of their failures: nothing goes on behind the back of what follows. */
+export async function together(...parts: readonly Promise<unknown>[]): Promise<void> {
+  for (const part of await Promise.allSettled(parts)) if (part.status === 'rejected') throw part.reason;
 }

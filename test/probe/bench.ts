@@ -5,12 +5,18 @@ import {
   type EmulatorOptions,
   type FaultSpec,
 } from '../../src/emulator/index.ts';
-import { probe, type Finding, type ProbeOptions, type ProbeReport } from '../../src/probe/index.ts';
+import {
+  probe,
+  type Finding,
+  type Limits,
+  type ProbeOptions,
+  type ProbeReport,
+} from '../../src/probe/index.ts';
 
 /** Of each test: a broken probe must fail a test, not hang it. */
 export const LIMIT = { timeout: 120_000 };
 /** Short, as nothing here is farther away than this process. */
-const LIMITS = { quietMs: 800, readMs: 5000, modelMs: 20_000, listenMs: 1, clearMs: 5000 };
+export const LIMITS = { quietMs: 800, readMs: 5000, modelMs: 20_000, listenMs: 1, clearMs: 20_000 };
 export const KEY = 'probe-test-key';
 
 export interface Probed {
@@ -21,7 +27,7 @@ export interface Probed {
 /** Probes an emulator with these options; `ask` changes what is asked. */
 export async function probed(
   emulator: EmulatorOptions,
-  ask: Omit<Partial<ProbeOptions>, 'limits'> & { limits?: Partial<typeof LIMITS> } = {},
+  ask: Omit<Partial<ProbeOptions>, 'limits'> & { limits?: Partial<Limits> } = {},
 ): Promise<Probed> {
   const running = await startEmulator({ deltaMs: 1, stepMs: 1, ...emulator });
   try {
@@ -45,7 +51,7 @@ export function always(...faults: FaultSpec[]): FaultSpec[] {
   return faults.map((fault) => ({ ...fault, times: 0 }));
 }
 
-export function finding({ report }: Probed, id: string): Finding {
+export function finding({ report }: Pick<Probed, 'report'>, id: string): Finding {
   const found = report.findings.find((one) => one.id === id);
   if (found === undefined) throw new Error(`no finding ${id}`);
   return found;

@@ -1,6 +1,6 @@
 /** `holdfast probe` and `holdfast emulator --profile` as processes. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -9,6 +9,7 @@ import type { ProbeReport, Profile } from '../../src/probe/index.ts';
 import { finished, holdfast, launch, line } from '../cli/command.ts';
 import { until } from '../support/until.ts';
 import { always, KEY, LIMIT } from './bench.ts';
+import { startFront } from './front.ts';
 
 const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: '', HOLDFAST_MODEL: '' };
 
@@ -85,6 +86,85 @@ describe('holdfast probe', { ...LIMIT, concurrency: true }, () => {
     }
   });
 
+  it('ends at once at a second interrupt, having told what it made', async () => {
+    const faults = always({ kind: 'delay', ms: 6000, match: { method: 'DELETE' } });
+    const server = await startEmulator({
+      faults,
+      scripts: [{ name: 'stuck', steps: [{ wait_ms: 600_000 }] }],
+    });
+    try {
+      const child = launch(['probe', '--base-url', server.url], env);
+      const end = finished(child);
+      let said = '';
+      child.stderr?.on('data', (data: Buffer) => (said += data.toString()));
+      await until('a stream is open', () => server.counters().totals.streams_open > 0);
+      child.kill('SIGINT');
+      await until('it deletes', () => said.includes('deleting the sessions'));
+      child.kill('SIGINT');
+      const { code, stderr } = await end;
+      assert.equal(code, 130);
+      assert.match(stderr, /^holdfast: session sess_\w+ is made$/m);
+      assert.match(stderr, /^holdfast: stopped at once; sessions may be left behind$/m);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it('makes nothing at another host before somebody has agreed to pay', async () => {
+    const server = await startEmulator();
+    const front = await startFront(server.url, {});
+    // Not written as a loopback address, and none the less here.
+    const far = front.url.replace('127.0.0.1', '0.0.0.0');
+    try {
+      const args = ['probe', '--base-url', far, '--only', 'H4'];
+      const asked = await holdfast(args, { env });
+      assert.equal(asked.code, 2);
+      assert.match(
+        asked.stderr,
+        /^This makes 1 session at 0\.0\.0\.0:\d+, each limited to 25 cents, runs 1 to 2 short/m,
+      );
+      assert.match(
+        asked.stderr,
+        /^holdfast: nobody can be asked here: give --yes if the turns may be paid for$/m,
+      );
+      assert.equal(server.counters().totals.creates, 0);
+      const agreed = await holdfast([...args, '--yes'], { env });
+      assert.equal(agreed.code, 0, agreed.stderr);
+      assert.equal(server.counters().totals.creates, 1);
+    } finally {
+      await front.close();
+      await server.close();
+    }
+  });
+
+  it('exits with 2 when nothing could be asked', async () => {
+    const server = await startEmulator();
+    try {
+      const { code, stdout } = await holdfast(['probe', '--base-url', server.url, '--only', 'Q8'], { env });
+      assert.equal(code, 2);
+      assert.match(stdout, /^Assumptions: 0 hold, 0 differ without harm, 0 break something, 1 not asked\.$/m);
+    } finally {
+      await server.close();
+    }
+  });
+
+  it(
+    'prints what was paid for also when the profile cannot be written',
+    { skip: !existsSync('/dev/full') },
+    async () => {
+      const server = await startEmulator();
+      try {
+        const args = ['probe', '--base-url', server.url, '--only', 'S14', '--save', '/dev/full'];
+        const { code, stdout, stderr } = await holdfast(args, { env });
+        assert.equal(code, 2);
+        assert.match(stdout, /^S14 +holds/m);
+        assert.match(stderr, /^holdfast: \/dev\/full: cannot be written \(ENOSPC\)$/m);
+      } finally {
+        await server.close();
+      }
+    },
+  );
+
   it('says in one line what is wrong, with exit code 2', async () => {
     const far = ['probe', '--base-url', 'https://agents.invalid/v1'];
     const local = ['probe', '--base-url', 'http://127.0.0.1:9/v1'];
@@ -95,7 +175,29 @@ describe('holdfast probe', { ...LIMIT, concurrency: true }, () => {
       [[...far, '--yes'], env, /agents\.invalid did not answer \(E\w+\)/],
       [local, env, /127\.0\.0\.1:9 did not answer \(bad port\)/],
       [[...local, '--only', 'Q1,Q77'], env, /--only: there is no question "Q77"; there are Q1, Q2, /],
-      [[...local, '--budget-cents', '-1'], env, /expected a whole number/],
+      [
+        [...local, '--budget-cents', '-1'],
+        env,
+        /'--budget-cents <number>' .* expected a whole number from 0 to/,
+      ],
+      [[...local, '--timeout', '0'], env, /'--timeout <seconds>' .* expected a whole number from 1 to 3600/],
+      [[...local, '--listen', '101'], env, /'--listen <seconds>' .* expected a whole number from 0 to 100/],
+      [
+        [...local, '--save', '/no/such/p.json'],
+        env,
+        /--save: \/no\/such\/p\.json cannot be written \(ENOENT\)/,
+      ],
+      [[...local, '--save', '/'], env, /--save: \/ cannot be written \(EISDIR\): give another place/],
+      [
+        ['probe', '--base-url', 'http://u:secret@127.0.0.1:9/v1'],
+        env,
+        /--base-url: leave user and password out/,
+      ],
+      [
+        ['probe', '--base-url', 'http://127.0.0.1:9/v1?a=b'],
+        env,
+        /--base-url: .* leave out what follows \? or #/,
+      ],
     ];
     const seen = await Promise.all(rows.map(async ([args, at]) => holdfast(args, { env: at })));
     for (const [index, { code, stdout, stderr }] of seen.entries()) {
@@ -103,6 +205,7 @@ describe('holdfast probe', { ...LIMIT, concurrency: true }, () => {
       assert.deepEqual([code, stdout], [2, ''], args.join(' '));
       assert.match(stderr, words);
       assert.match(stderr, /^holdfast: [^\n]*\n$/, stderr);
+      assert.doesNotMatch(stderr, /secret/);
     }
   });
 });
@@ -110,7 +213,7 @@ describe('holdfast probe', { ...LIMIT, concurrency: true }, () => {
 describe('holdfast emulator --profile', LIMIT, () => {
   it('says what is wrong with the file', async () => {
     const { code, stderr } = await holdfast(['emulator', '--port', '0', '--profile', './none.json']);
-    assert.equal(code, 1);
-    assert.match(stderr, /^holdfast: \.\/none\.json: cannot be read \(ENOENT\)\n$/);
+    assert.equal(code, 2);
+    assert.match(stderr, /^holdfast: --profile: \.\/none\.json: cannot be read \(ENOENT\)\n$/);
   });
 });

@@ -117,8 +117,11 @@ describe('an answer', () => {
   it('that no switch plays is listed', () => {
     const rows: [string, Record<string, string>, string][] = [
       ['Q1', { same_message: 'refused 409' }, 'Q1.same_message: refused 409'],
+      ['Q1', { same_result: 'refused 409' }, 'Q1.same_result: refused 409'],
       ['Q2', { missing: 'something' }, 'Q2.missing: something'],
       ['Q5', { two_results: 'refused 400' }, 'Q5.two_results: refused 400'],
+      ['Q5', { order: 'changed' }, 'Q5.order: changed'],
+      ['Q10', { keep_alive: 'events' }, 'Q10.keep_alive: events'],
       ['Q6', { first_turn: 'joins', later_turn: 'next_turn' }, 'Q6.first_turn: joins'],
       ['Q13', { over_4_mib: 'refused 413', kib_256: 'taken' }, 'Q13.over_4_mib: refused 413'],
       ['Q19', { on_stream: 'once', saved: 'again' }, 'Q19.saved: again'],
@@ -127,6 +130,8 @@ describe('an answer', () => {
       ['S3', { refused: '400 busy', retry: 'none' }, 'S3.refused: 400 busy, none'],
       ['S6', { repeat: 'taken', repeat_after_end: 'refused 409' }, 'S6.repeat_after_end: refused 409'],
       ['S13', { items_limit: 'refused 422', items_key: 'ignored' }, 'S13.items_limit: refused 422'],
+      ['S14', { status: '200', code: 'none', type: 'none' }, 'S14.status: 200'],
+      ['H1', { by_metadata: 'not_filtered' }, 'H1.by_metadata: not_filtered'],
       ['H2', { busy: 'taken' }, 'H2.busy: taken'],
       ['H3', { turn: 'completed', idle: 'taken' }, 'H3.turn: completed'],
       ['H4', { unknown_call: 'refused 404' }, 'H4.unknown_call: refused 404'],

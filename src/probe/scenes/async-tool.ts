@@ -1,9 +1,10 @@
 /** A tool that is declared async. */
 import { outcomeOf, told, type Scene } from '../scene.ts';
-import { isEnded, RESULT, resultEvent } from '../session.ts';
+import { RESULT } from '../session.ts';
 import { asyncBody } from '../tools.ts';
 import { Unasked } from '../unasked.ts';
 import { poll } from '../waiting.ts';
+import { isEnded, resultEvent, uncalled } from '../wire.ts';
 
 export const ASYNC_TOOL = ['Q14'] as const;
 
@@ -18,15 +19,14 @@ export async function asyncTool(scene: Scene): Promise<void> {
     if (turn === null || !isEnded(turn.status)) return undefined;
     const made = (await session.items(turn.id)).find((item) => item['type'] === 'function_call');
     const callId = made?.['call_id'];
-    if (typeof callId !== 'string') return { how: 'uncalled' as const, call: null };
+    if (typeof callId !== 'string') throw new Unasked(uncalled(turn));
     return { how: 'runs_on' as const, call: { turn_id: turn.id, call_id: callId, name: '' } };
   });
   if (seen === null) throw new Unasked('no call came in time');
   const { how, call } = seen.found;
-  if (call === null) throw new Unasked('the model did not call the tool');
   if (how === 'asks') {
-    await session.finish(limits.modelMs, null);
     scene.note('Q14', { call: 'asks' }, 'the session requires its result like any other');
+    await session.finish(limits.modelMs, null);
     return;
   }
   const late = await session.post([resultEvent(call, RESULT)]);

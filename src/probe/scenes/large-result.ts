@@ -5,12 +5,13 @@
 import { randomUUID } from 'node:crypto';
 import { isTaken } from '../http.ts';
 import { outcomeOf, told, type Scene } from '../scene.ts';
-import { CANCEL_EVENT, isEnded, messageEvent, type Call, type ProbeSession } from '../session.ts';
+import type { ProbeSession } from '../session.ts';
 import { callBoth } from '../tools.ts';
 import { Unasked } from '../unasked.ts';
 import type { ProbeStream } from '../stream.ts';
 import { Deadline, poll } from '../waiting.ts';
 import { lastEvent, settle } from './turn-end.ts';
+import { CANCEL_EVENT, isEnded, messageEvent, type Call } from '../wire.ts';
 
 export const LARGE_RESULT = ['Q13', 'H3'] as const;
 
@@ -21,21 +22,30 @@ const DEFAULT_LIMIT = 256 * KIB;
 const TOO_LARGE = 4 * KIB * KIB + 64 * KIB;
 
 export async function largeResult(scene: Scene): Promise<void> {
-  const { session, stream } = scene.main();
+  const { session, stream } = await scene.main();
   const { limits } = scene;
   await settle(scene, session);
   const before = (await session.newestTurn())?.id ?? null;
   const posted = await session.post([messageEvent(callBoth('three'))], randomUUID());
   if (!isTaken(posted)) throw new Unasked(`a message to the idle session was refused with ${told(posted)}`);
   const { modelMs: limitMs, quietMs: gatherMs } = limits;
-  const [left, right] = await session.calls({ limitMs, gatherMs, wanted: 2, after: before });
-  if (left !== undefined && right !== undefined) {
-    await scene.ask('Q13', async () => sizes(scene, session, left));
-  } else {
-    scene.context.notes.unasked('Q13', 'the model made one call only: a large answer would cost money');
+  const calls = await scene.ask(['Q13', 'H3'], async () =>
+    session.calls({ limitMs, gatherMs, wanted: 2, after: before }),
+  );
+  const [left, right] = calls ?? [];
+  if (left !== undefined) {
+    await scene.ask('Q13', async () => {
+      if (right === undefined)
+        throw new Unasked('the model made one call only: a large answer would cost money');
+      await sizes(scene, session, left);
+    });
+    await scene.ask('H3', async () => cancel(scene, session, stream, left.turn_id));
   }
-  await scene.ask('H3', async () => cancel(scene, session, stream));
   await settle(scene, session);
+  await scene.ask('H3', async () => {
+    const again = await session.post([CANCEL_EVENT]);
+    scene.note('H3', { idle: outcomeOf(again) }, `on the idle session: ${told(again)}`);
+  });
 }
 
 async function sizes(scene: Scene, session: ProbeSession, left: Call): Promise<void> {
@@ -48,9 +58,14 @@ async function sizes(scene: Scene, session: ProbeSession, left: Call): Promise<v
   );
 }
 
-async function cancel(scene: Scene, session: ProbeSession, stream: ProbeStream): Promise<void> {
+/** Cancels the turn while calls of it are pending. */
+async function cancel(
+  scene: Scene,
+  session: ProbeSession,
+  stream: ProbeStream,
+  turnId: string,
+): Promise<void> {
   const { signal, limits } = scene;
-  const turnId = (await session.newestTurn())?.id ?? '';
   const begun = performance.now();
   const answer = await session.post([CANCEL_EVENT]);
   const ended = await poll(signal, limits.modelMs, async () => {
@@ -67,7 +82,4 @@ async function cancel(scene: Scene, session: ProbeSession, stream: ProbeStream):
     isTaken(answer) ? `the turn is ${word.replace('_', ' ')} after ${ms} ms` : `refused: ${told(answer)}`,
     { cancel_ms: ms },
   );
-  await session.idle(limits.modelMs);
-  const again = await session.post([CANCEL_EVENT]);
-  scene.note('H3', { idle: outcomeOf(again) }, `on the idle session: ${told(again)}`);
 }

@@ -3,51 +3,39 @@ import { randomUUID } from 'node:crypto';
 import { isRecord } from '../../protocol/json.ts';
 import { errorOf, isTaken, type Answer } from '../http.ts';
 import { outcomeOf, told, type Scene } from '../scene.ts';
-import { callsIn, messageEvent, RESULT, resultEvent, type Call, type ProbeSession } from '../session.ts';
+import type { ProbeSession } from '../session.ts';
 import type { ProbeStream, StreamEvent } from '../stream.ts';
 import { callBoth } from '../tools.ts';
 import { Unasked } from '../unasked.ts';
-import { Deadline, poll } from '../waiting.ts';
+import { Deadline, poll, together } from '../waiting.ts';
 import { listRules } from './doors.ts';
+import { twoResults } from './results.ts';
 import { freshStream, messageShown, startOrder, streamFacts } from './stream-facts.ts';
 import { age, landing, lastEvent, settle } from './turn-end.ts';
+import { callsIn, messageEvent, type Call } from '../wire.ts';
 
-export const LATER_TURN = [
-  'S1',
-  'S2',
-  'S3',
-  'S7',
-  'S11',
-  'S12',
-  'S13',
-  'Q1',
-  'Q2',
-  'Q3',
-  'Q4',
-  'Q5',
-  'Q6',
-  'Q15',
-  'Q18',
-] as const;
+/** What is asked of the calls of the turn. */
+const OF_CALLS = ['S2', 'S3', 'Q3', 'Q4', 'Q5', 'Q6'] as const;
+export const LATER_TURN = [...OF_CALLS, 'S1', 'S7', 'S11', 'S12', 'S13', 'Q1', 'Q2', 'Q15', 'Q18'] as const;
 
 const LATER_WORDS = 'Thank you. (later)';
 
 export async function laterTurn(scene: Scene): Promise<void> {
-  const { session, stream } = scene.main();
+  const { session, stream } = await scene.main();
   await settle(scene, session);
   const before = (await session.newestTurn())?.id ?? null;
   const from = stream.events.length;
   const key = randomUUID();
   const message = messageEvent(callBoth('two'));
-  const fresh = await session.listen();
+  const fresh = await scene.ask('Q18', async () => session.listen());
   try {
     const posted = await session.post([message], key);
     if (!isTaken(posted)) throw new Unasked(`a message to the idle session was refused with ${told(posted)}`);
     scene.note('S1', { events: String(posted.status) }, `message: ${posted.status}`);
-    const turnId = await duringLaterTurn(scene, session, stream, { from, before });
-    await scene.ask('Q18', async () => freshStream(scene, fresh, turnId));
+    const turnId = await wholeTurn(scene, session, stream, { from, before });
+    if (fresh !== null) await scene.ask('Q18', async () => freshStream(scene, fresh, turnId));
   } finally {
-    fresh.close();
+    fresh?.close();
   }
   await settle(scene, session);
   await repeatedMessage(scene, session, message, key);
@@ -57,34 +45,51 @@ export async function laterTurn(scene: Scene): Promise<void> {
 }
 
 /** From the first event of the turn to its last; answers its id. */
-async function duringLaterTurn(
+async function wholeTurn(
   scene: Scene,
   session: ProbeSession,
   stream: ProbeStream,
   { from, before }: { from: number; before: string | null },
 ): Promise<string> {
-  const { modelMs: limitMs, quietMs } = scene.limits;
-  const deadline = new Deadline(limitMs);
-  const reading = scene.ask('Q4', async () => readAfterEvent(scene, session, stream, from, deadline));
-  reading.catch(() => undefined);
-  const calls = await session.calls({ limitMs, gatherMs: quietMs, wanted: 2, after: before });
-  deadline.shorten(quietMs);
-  await reading;
-  const turnId = calls[0]?.turn_id ?? '';
-  await scene.ask('S2', async () => appearance(scene, stream, from, calls));
-  await scene.ask('Q3', async () => shownAgain(scene, session, stream, from));
-  const steered = await steer(scene, session);
-  await scene.ask('Q5', async () => twoResults(scene, session, calls));
-  if ((await session.finish(limitMs, before)) === null) throw new Unasked('the turn did not end');
+  const { modelMs, quietMs } = scene.limits;
+  const { id: turnId } = await session.turnAfter(before, modelMs);
+  const steered = await scene.ask(OF_CALLS, async () =>
+    duringLaterTurn(scene, session, stream, { from, before }),
+  );
+  await session.finish(modelMs, before);
   await lastEvent(scene, stream, turnId, new Deadline(quietMs));
   await scene.ask('S11', async () => startOrder(scene, stream, from));
   await scene.ask('S12', async () => messageShown(scene, stream, from));
   await streamFacts(scene, session, stream, turnId);
-  if (steered) {
-    const where = await landing(scene, session, LATER_WORDS, turnId);
-    scene.note('Q6', { later_turn: where }, `later turn: taken, ${where.replace('_', ' ')}`);
+  if (steered === true) {
+    await scene.ask('Q6', async () => {
+      const where = await landing(scene, session, LATER_WORDS, turnId);
+      scene.note('Q6', { later_turn: where }, `later turn: taken, ${where.replace('_', ' ')}`);
+    });
   }
   return turnId;
+}
+
+/** While its calls wait for their results; true when a message was taken meanwhile. */
+async function duringLaterTurn(
+  scene: Scene,
+  session: ProbeSession,
+  stream: ProbeStream,
+  { from, before }: { from: number; before: string | null },
+): Promise<boolean> {
+  const { modelMs: limitMs, quietMs } = scene.limits;
+  const deadline = new Deadline(limitMs);
+  const reading = scene.ask('Q4', async () => readAfterEvent(scene, session, stream, from, deadline));
+  const calling = session
+    .calls({ limitMs, gatherMs: quietMs, wanted: 2, after: before })
+    .finally(() => deadline.shorten(quietMs));
+  await together(calling, reading);
+  const calls = await calling;
+  await scene.ask('S2', async () => appearance(scene, stream, from, calls));
+  await scene.ask('Q3', async () => shownAgain(scene, session, stream, from));
+  const steered = await steer(scene, session);
+  await scene.ask('Q5', async () => twoResults(scene, session, calls));
+  return steered;
 }
 
 /** The stream says that calls are pending: does a read say so too? Runs beside the wait for them. */
@@ -98,6 +103,7 @@ async function readAfterEvent(
   const event = await stream.event(scene.signal, deadline, from, isAsking);
   if (event === null) throw new Unasked('the stream did not show that calls are pending');
   const named = callsOf(event).map(({ call_id }) => call_id);
+  if (named.length === 0) throw new Unasked('the stream did not say which calls are pending');
   const seen = await poll(scene.signal, scene.limits.readMs, async () => {
     const pending = (await session.view()).calls.map(({ call_id }) => call_id);
     return named.every((id) => pending.includes(id)) ? true : undefined;
@@ -116,15 +122,17 @@ async function appearance(
     .slice(from)
     .filter(isAsking)
     .map((event) => ({ calls: callsOf(event).length, at: event.at }));
-  const [first, second] = counts;
-  if (first === undefined) throw new Unasked('the stream did not show that calls are pending');
-  const together = first.calls >= 2;
-  const gap = Math.round(second === undefined ? 0 : second.at - first.at);
+  const first = counts.find((event) => event.calls > 0);
+  const both = counts.find((event) => event.calls >= 2);
+  if (first === undefined || both === undefined)
+    throw new Unasked('the stream did not show that both calls are pending');
+  const atOnce = first === both;
+  const gap = Math.round(both.at - first.at);
   scene.note(
     'S2',
-    { appear: together ? 'together' : 'one_by_one' },
-    together ? 'two calls appear together' : `two calls appear one by one, ${gap} ms apart`,
-    together ? {} : { gap_ms: gap },
+    { appear: atOnce ? 'together' : 'one_by_one' },
+    atOnce ? 'two calls appear together' : `two calls appear one by one, ${gap} ms apart`,
+    atOnce ? {} : { gap_ms: gap },
   );
 }
 
@@ -181,15 +189,6 @@ async function steer(scene: Scene, session: ProbeSession): Promise<boolean> {
   return taken;
 }
 
-async function twoResults(scene: Scene, session: ProbeSession, calls: readonly Call[]): Promise<void> {
-  const [left, right] = calls;
-  if (left === undefined || right === undefined)
-    throw new Unasked('the model did not make two calls at once');
-  const answer = await session.post([resultEvent(left, RESULT), resultEvent(right, RESULT)]);
-  if (isTaken(answer)) for (const call of [left, right]) session.markAnswered(call);
-  scene.note('Q5', { two_results: outcomeOf(answer) }, `two results in one request: ${told(answer)}`);
-}
-
 /** After the turn: its message once more under its key, then another one under that key. */
 async function repeatedMessage(
   scene: Scene,
@@ -203,7 +202,8 @@ async function repeatedMessage(
     scene.note(
       'Q1',
       { same_message: word },
-      `${told(answer)}, ${began ? 'a second turn begins' : 'no second turn'} (how long keys live was not asked)`,
+      `a repeated message: ${told(answer)}, ${began ? 'a second turn begins' : 'no second turn'} ` +
+        '(for how long, and in which other sessions, was not asked)',
     );
   });
   await scene.ask('S7', async () => {

@@ -4,6 +4,7 @@ import type { Scene } from '../scene.ts';
 import type { ProbeSession } from '../session.ts';
 import type { ProbeStream, StreamEvent } from '../stream.ts';
 import { Unasked } from '../unasked.ts';
+import { isCutShort } from './turn-end.ts';
 
 const CREATED = 'agent.session.turn.created';
 const WORKING = 'agent.session.in_progress';
@@ -64,6 +65,7 @@ export async function streamFacts(
   turnId: string,
 ): Promise<void> {
   await scene.ask('Q2', async () => {
+    if (isCutShort(stream, turnId)) throw new Unasked('the stream was over before the turn');
     const saved = (await session.items(turnId)).map((item) => item['id']).filter((id) => id !== null);
     const shown = new Set(
       stream.events.map(({ data }) => (isRecord(data['item']) ? data['item']['id'] : null)),
