@@ -6,9 +6,9 @@ import { isRecord } from '../protocol/json.ts';
 import { redact } from '../protocol/secrets.ts';
 import { oneLine } from '../protocol/text.ts';
 import { ProbeStream } from './stream.ts';
+import { within } from './waiting.ts';
 
 const BETA = 'agents=v1';
-const REQUEST_LIMIT_MS = 30_000;
 const MAX_WORDS = 160;
 const MAX_NAME = 60;
 
@@ -22,8 +22,6 @@ export interface Answer {
   headers: Headers;
   /** The parsed body; undefined when it is empty or no JSON. */
   body: unknown;
-  /** How long it took, in ms. */
-  ms: number;
 }
 
 export interface Request {
@@ -46,42 +44,46 @@ export class ProbeHttp {
   readonly host: string;
   readonly #baseUrl: string;
   readonly #apiKey: string;
+  readonly #limitMs: number;
 
-  /** @param baseUrl such as `http://127.0.0.1:8788/v1`. Throws TypeError for what is no URL. */
-  constructor(baseUrl: string, apiKey: string) {
+  /**
+   * @param baseUrl such as `http://127.0.0.1:8788/v1`. Throws TypeError for what is no URL.
+   * @param limitMs how long one request may take; for a stream, until its headers are here.
+   */
+  constructor(baseUrl: string, apiKey: string, limitMs: number) {
     this.#baseUrl = baseUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
+    this.#limitMs = limitMs;
     this.host = new URL(baseUrl).host;
   }
 
   /** Any status is an answer. Throws NoAnswer, or the signal's reason. */
   async send(request: Request): Promise<Answer> {
     const { method, body, signal } = request;
-    const begun = performance.now();
     const init: RequestInit = {
       method,
       headers: this.#headers(request),
       // What is elsewhere is another server, which nobody asked for and which would get the key.
       redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_LIMIT_MS)]),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
-    return this.#reach(signal, async () => {
-      const response = await fetch(`${this.#baseUrl}${request.path}`, init);
-      const text = await response.text();
-      const ms = performance.now() - begun;
-      return { status: response.status, headers: response.headers, body: parsed(text), ms };
-    });
+    return this.#reach(signal, async () =>
+      within(signal, this.#limitMs, async (limited) => {
+        const response = await fetch(`${this.#baseUrl}${request.path}`, { ...init, signal: limited });
+        const text = await response.text();
+        return { status: response.status, headers: response.headers, body: parsed(text) };
+      }),
+    );
   }
 
   /** Opens an event stream; a refusal is an Answer. Throws NoAnswer, or the signal's reason. */
   async open(path: string, signal: AbortSignal): Promise<ProbeStream | Answer> {
     const abort = new AbortController();
-    const late = setTimeout(() => abort.abort(), REQUEST_LIMIT_MS);
+    const timeout = new DOMException('timeout', 'TimeoutError');
+    const late = setTimeout(() => abort.abort(timeout), this.#limitMs);
     const headers = { ...this.#headers({}), accept: 'text/event-stream' };
     try {
       return await this.#reach(signal, async () => {
-        const begun = performance.now();
         const response = await fetch(`${this.#baseUrl}${path}`, {
           headers,
           redirect: 'manual',
@@ -89,7 +91,7 @@ export class ProbeHttp {
         });
         if (response.ok && response.body !== null) return new ProbeStream(response.body, abort);
         const body = parsed(await response.text());
-        return { status: response.status, headers: response.headers, body, ms: performance.now() - begun };
+        return { status: response.status, headers: response.headers, body };
       });
     } finally {
       clearTimeout(late);

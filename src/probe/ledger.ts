@@ -6,7 +6,7 @@ import { isRecord } from '../protocol/json.ts';
 import { sleep } from '../openai/sleep.ts';
 import { errorOf, isTaken, NoAnswer, type Answer, type ProbeHttp } from './http.ts';
 import { ProbeSession } from './session.ts';
-import { poll, together } from './waiting.ts';
+import { poll, together, within } from './waiting.ts';
 import { CANCEL_EVENT, listIn } from './wire.ts';
 
 /** The field of a session's metadata that marks it as a probe's. */
@@ -91,10 +91,11 @@ export class Ledger {
 
   /** Notes turns and tokens of a session, which cannot be read any more once it is gone. */
   async count({ id }: ProbeSession, signal: AbortSignal): Promise<void> {
-    const short = AbortSignal.any([signal, AbortSignal.timeout(COUNT_LIMIT_MS)]);
-    const session = new ProbeSession(id, this.#http, short);
     try {
-      const turns = listIn(await session.get('/turns?limit=100'), 'the turns');
+      const answer = await within(signal, COUNT_LIMIT_MS, async (short) =>
+        new ProbeSession(id, this.#http, short).get('/turns?limit=100'),
+      );
+      const turns = listIn(answer, 'the turns');
       let tokens: number | null = null;
       for (const { usage } of turns) {
         const total = isRecord(usage) ? usage['total_tokens'] : undefined;

@@ -42,6 +42,7 @@ export interface ProbeOptions {
 export const LIMITS: Limits = {
   quietMs: 1500,
   readMs: 10_000,
+  requestMs: 30_000,
   modelMs: 60_000,
   sceneMs: 120_000,
   totalMs: 300_000,
@@ -83,7 +84,7 @@ export function estimate(only: readonly string[] | null): { sessions: number; tu
 export async function probe(options: ProbeOptions): Promise<ProbeReport> {
   const begun = new Date();
   const limits = { ...LIMITS, ...options.limits };
-  const http = new ProbeHttp(options.baseUrl, options.apiKey);
+  const http = new ProbeHttp(options.baseUrl, options.apiKey, limits.requestMs);
   const notes = new Notes();
   const { only } = options;
   const context: SceneContext = {

@@ -16,6 +16,8 @@ export interface Limits {
   quietMs: number;
   /** A read that still shows the old state after this time never shows the new one. */
   readMs: number;
+  /** One request. */
+  requestMs: number;
   /** The model's next step. */
   modelMs: number;
   /** One scene. */

@@ -23,6 +23,28 @@ export class Deadline {
   }
 }
 
+/**
+ * Runs `work` with a signal that aborts with `signal`, or after `ms`. Not made of AbortSignal.any and
+ * AbortSignal.timeout: Node 20 may collect such a timeout as garbage, and then nothing ends the wait.
+ */
+export async function within<T>(
+  signal: AbortSignal,
+  ms: number,
+  work: (limited: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const abort = new AbortController();
+  const stop = (): void => abort.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  const late = setTimeout(() => abort.abort(new DOMException('timeout', 'TimeoutError')), ms);
+  try {
+    return await work(abort.signal);
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 /** Repeats `look` until it answers something; null when the time is over. The last look comes at its very end. */
 export async function poll<T>(
   signal: AbortSignal,

@@ -1,9 +1,11 @@
 /** Servers that are not the emulator: other ids, statuses and fields, slow, with greetings, and pages of HTML. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { startEmulator, type EmulatorOptions } from '../../src/emulator/index.ts';
 import { CannotProbe, probe, profileOf, type ProbeReport } from '../../src/probe/index.ts';
 import { always, finding, KEY, LIMIT, LIMITS, type Probed } from './bench.ts';
@@ -98,6 +100,63 @@ describe('a server that is not the emulator', { ...LIMIT, concurrency: true }, (
     } finally {
       await running.close();
     }
+  });
+});
+
+/** Probes a server made of this, with garbage collected all the while: it has taken timeouts along before. */
+async function hanging<T>(answer: RequestListener, work: (baseUrl: string) => Promise<T>): Promise<T> {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const collecting = setInterval(collect, 50);
+  const server = createServer(answer);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
+  } finally {
+    clearInterval(collecting);
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe('a server that hangs', { timeout: 20_000 }, () => {
+  const ask = { apiKey: KEY, model: 'm', budgetCents: null };
+  const limits = { ...LIMITS, requestMs: 600, clearMs: 1500 };
+
+  it('from the first request on is given up', async () => {
+    await hanging(
+      () => undefined,
+      async (baseUrl) => {
+        await assert.rejects(
+          probe({ ...ask, baseUrl, only: null, limits }),
+          /^CannotProbe: \S+ did not answer \(timeout\)$/,
+        );
+      },
+    );
+  });
+
+  it('in the middle of its body is given up', async () => {
+    const answer: RequestListener = (_request, response) => void response.writeHead(200).write('{"data":[');
+    await hanging(answer, async (baseUrl) => {
+      await assert.rejects(probe({ ...ask, baseUrl, only: null, limits }), /did not answer \(timeout\)$/);
+    });
+  });
+
+  it('once a session is made is given up, and the session named', async () => {
+    const answer: RequestListener = ({ method, url = '' }, response) => {
+      if (method === 'GET' && url.startsWith('/v1/agents/sessions?')) response.end('{"data":[]}');
+      if (method === 'POST' && url === '/v1/agents/sessions') response.writeHead(201).end('{"id":"sess_1"}');
+    };
+    const report = await hanging(answer, async (baseUrl) =>
+      probe({ ...ask, baseUrl, only: ['S6', 'H4', 'Q10'], limits }),
+    );
+    assert.match(finding({ report }, 'H4').reason ?? '', /did not answer \(timeout\)/);
+    assert.deepEqual(
+      report.sessions.left.map(({ id }) => id),
+      ['sess_1'],
+    );
+    assert.ok(report.requests < 20, `${report.requests} requests`);
   });
 });
 
