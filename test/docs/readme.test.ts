@@ -16,7 +16,7 @@ import { WorkerProcess } from '../support/stack.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const pages = ['README.md', 'CHANGELOG.md', 'docs/design.md'];
+const pages = ['README.md', 'CHANGELOG.md', 'docs/crash-test.md', 'docs/design.md', 'docs/probe.md'];
 
 /** A file of the examples as somebody would write it who has installed the package. */
 function asInstalled(path: string): string {
