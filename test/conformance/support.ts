@@ -5,7 +5,7 @@ import { startEmulator, type Emulator, type EmulatorOptions, type Step } from '.
 
 export type Json = Record<string, unknown>;
 /** Of each test: a broken emulator must fail a test, not hang it. */
-export const LIMIT = { timeout: 60_000 };
+export const LIMIT = { timeout: 180_000 };
 
 interface Cleanup {
   after: (fn: () => Promise<void>) => void;
