@@ -8,6 +8,8 @@ import { ApiError } from '../src/openai/api-error.ts';
 import { ACTIVITY, type OpenedSession, type OpenSessionInput } from '../src/protocol/activities.ts';
 import { isRecord } from '../src/protocol/json.ts';
 import { isRoot, isTerminal } from '../src/protocol/outcome.ts';
+import { expected } from '../src/protocol/problems.ts';
+import { nearest } from '../src/protocol/suggest.ts';
 import type { AgentTaskInput } from '../src/protocol/task.ts';
 import { oneLine } from '../src/protocol/text.ts';
 import { InvalidInputError } from '../src/schema/invalid-input.ts';
@@ -56,7 +58,8 @@ async function create(
   const environment = task.environment ?? { type: 'none' };
   // Without an environment the input must go with the creation; elsewhere an orphan is to be inert (I1, I6).
   const withInput = environment['type'] === 'none';
-  if (task.input === undefined) throw InvalidInputError.at('input', 'needed: the first message of the task');
+  if (task.input === undefined)
+    throw InvalidInputError.at('input.input', 'missing, give the first message of the task');
   const lookFirst = input.look_first || info.attempt > 1;
   const { workflowId = '' } = info.workflowExecution ?? {};
   const key = taskSessionKey(info, input.first_run_id);
@@ -87,8 +90,10 @@ async function create(
   } catch (error) {
     // The service knows more fields than we check: its refusal of the body is a refusal of the input.
     if (error instanceof ApiError && (error.kind === 'invalid' || error.kind === 'not_found')) {
+      const missingAgent = error.kind === 'not_found' && task.agent_id !== undefined;
+      const field = error.param ?? (missingAgent ? 'agent_id' : null);
       throw InvalidInputError.at(
-        error.param ?? 'input',
+        field === null ? 'input' : `input.${field}`,
         `the Agents API refused it: ${error.detail || error.message}`,
       );
     }
@@ -121,8 +126,8 @@ function agentConfig(
     if (registry.tools.some(({ name }) => name === tool['name'])) continue;
     const known = registry.tools.map(({ name }) => name).toSorted();
     throw InvalidInputError.at(
-      `agent.tools[${index}].name`,
-      `no tool ${JSON.stringify(tool['name'])} is registered with this worker; registered: ${known.join(', ') || 'none'}`,
+      `input.agent.tools[${index}].name`,
+      notRegistered('tool', tool['name'], known),
     );
   }
   return { name: null, config: task.agent ?? null };
@@ -143,14 +148,17 @@ async function attach(
     ]);
     if (session.status === 'failed') {
       throw InvalidInputError.at(
-        'session_id',
+        'input.session_id',
         `session ${sessionId} has failed and takes no input; start a new one`,
       );
     }
     const [newest, before] = turns.filter(isRoot);
     const active = newest && !isTerminal(newest) ? newest : null;
     if (task.input === undefined && !active) {
-      throw InvalidInputError.at('input', `session ${sessionId} is idle: say what it is to do`);
+      throw InvalidInputError.at(
+        'input.input',
+        `missing, session ${sessionId} is idle: say what it is to do`,
+      );
     }
     return {
       session_id: session.id,
@@ -166,18 +174,28 @@ async function attach(
     };
   } catch (error) {
     if (error instanceof ApiError && error.kind === 'not_found') {
-      throw InvalidInputError.at('session_id', `no session ${sessionId} at the Agents API`);
+      throw InvalidInputError.at(
+        'input.session_id',
+        `no session ${shown(sessionId)} at the Agents API: check the id, the key and its project`,
+      );
     }
     throw error;
   }
 }
 
 function unknownAgent(deps: ActivityDeps, name: string): InvalidInputError {
-  const known = deps.registry.agentNames.join(', ') || 'none';
-  return InvalidInputError.at(
-    'agent',
-    `no agent ${JSON.stringify(name)} is registered with this worker; registered: ${known}`,
-  );
+  return InvalidInputError.at('input.agent', notRegistered('agent', name, deps.registry.agentNames));
+}
+
+function notRegistered(what: string, name: unknown, known: readonly string[]): string {
+  if (typeof name !== 'string') return expected(`the name of a registered ${what}`, name);
+  const near = nearest(name, known);
+  const remedy = near === null ? '' : `, did you mean "${near}"?`;
+  return `no ${what} ${shown(name)} is registered with this worker${remedy}; registered: ${known.join(', ') || 'none'}`;
+}
+
+function shown(name: string): string {
+  return JSON.stringify(oneLine(name, 60));
 }
 
 function isJsonSchema(agent: unknown): boolean {

@@ -9,7 +9,6 @@
  */
 import {
   allHandlersFinished,
-  ApplicationFailure,
   CancellationScope,
   condition,
   continueAsNew,
@@ -21,8 +20,10 @@ import {
 } from '@temporalio/workflow';
 
 import type { OpenedSession } from '../src/protocol/activities.ts';
-import type { AgentTaskInput, RunRecord } from '../src/protocol/task.ts';
+import { checkJson } from '../src/protocol/guards.ts';
+import { FAILURE, TASK_INPUT_EXAMPLE, type AgentTaskInput, type RunRecord } from '../src/protocol/task.ts';
 import { handleMessages } from './messages.ts';
+import { plainFailure } from './plain-failure.ts';
 import { openSession, refusal, sweepSessions } from './remote.ts';
 import { failureOf, runRecord } from './run-record.ts';
 import { keepLockSignal, lockSession, releaseLock, type SessionLock } from './session-lock.ts';
@@ -110,6 +111,9 @@ class AgentTask {
 
   async #open(): Promise<OpenedSession> {
     const state = this.#state;
+    // What cannot be handed on. All the rest is for the activity to check, which knows more.
+    const problem = checkJson(this.#input, TASK_INPUT_EXAMPLE);
+    if (problem !== null) throw plainFailure(FAILURE.invalidInput, `input: ${problem}`);
     const info = workflowInfo();
     const scope = new CancellationScope();
     let answered = false;
@@ -139,7 +143,7 @@ class AgentTask {
       }
       const { type, message, attempts } = refusal(error);
       if (attempts > 1) await this.#sweepUnopened();
-      throw ApplicationFailure.nonRetryable(message, type);
+      throw plainFailure(type, message);
     } finally {
       answered = true;
     }

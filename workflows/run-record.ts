@@ -1,9 +1,10 @@
 /** How a task ends: the run record, or a failure that carries it. */
-import { ApplicationFailure, CancelledFailure } from '@temporalio/workflow';
+import { CancelledFailure, type ApplicationFailure } from '@temporalio/workflow';
 
 import { addUsage } from '../src/protocol/outcome.ts';
 import { FAILURE, type FailureType, type RunRecord, type StopReason } from '../src/protocol/task.ts';
 import type { TokenUsage } from '../src/protocol/wire.ts';
+import { plainFailure } from './plain-failure.ts';
 import type { Outcome, TaskState } from './task-state.ts';
 
 /** The record of a task whose session was opened and whose outcome is known. */
@@ -87,7 +88,7 @@ export function failureOf(record: RunRecord, outcome: Outcome): Error {
 }
 
 function failure(type: FailureType, message: string, record: RunRecord): ApplicationFailure {
-  return ApplicationFailure.create({ type, message, nonRetryable: true, details: [record] });
+  return plainFailure(type, message, [record]);
 }
 
 function parse(text: string): unknown {

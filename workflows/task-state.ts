@@ -1,6 +1,8 @@
 /** Everything a task knows. Plain data; handlers record in it, the loop acts on it (I8). */
 import type { FollowReason, OpenedSession } from '../src/protocol/activities.ts';
-import type { TaskState as StateName, TaskStatus, TurnReport } from '../src/protocol/task.ts';
+import type { IgnoredSignal, TaskState as StateName, TaskStatus, TurnReport } from '../src/protocol/task.ts';
+import { redact } from '../src/protocol/secrets.ts';
+import { oneLine } from '../src/protocol/text.ts';
 import { CallBook, type CallBookSnapshot } from './call-book.ts';
 
 /** Why nothing more will come. */
@@ -17,6 +19,7 @@ export interface Outcome {
 export type MessageState = 'none' | 'queued' | 'posted' | 'landed';
 
 const RECENT_TURNS = 50;
+const RECENT_IGNORED = 10;
 
 export interface TaskSnapshot {
   version: 1;
@@ -28,6 +31,7 @@ export interface TaskSnapshot {
   turns: TurnReport[];
   calls: CallBookSnapshot;
   swept_at: number | null;
+  ignored?: IgnoredSignal[];
 }
 
 export class TaskState {
@@ -44,6 +48,7 @@ export class TaskState {
   /** The service goes on only when we post something (I9). */
   blocked = false;
   sweptAt: number | null = null;
+  #ignored: IgnoredSignal[] = [];
 
   static restore(snapshot: TaskSnapshot): TaskState {
     const state = new TaskState();
@@ -55,6 +60,7 @@ export class TaskState {
     state.turns = snapshot.turns;
     state.calls = CallBook.restore(snapshot.calls);
     state.sweptAt = snapshot.swept_at;
+    state.#ignored = snapshot.ignored ?? [];
     return state;
   }
 
@@ -70,12 +76,19 @@ export class TaskState {
       turns: this.turns,
       calls: this.calls.snapshot(),
       swept_at: this.sweptAt,
+      ignored: this.#ignored,
     };
   }
 
   addTurn(turn: TurnReport): void {
     this.turns = [...this.turns, turn].slice(-RECENT_TURNS);
     this.calls.startTurn();
+  }
+
+  /** Notes a signal that has no effect. Its name is whatever somebody has sent. */
+  ignore(name: string, reason: string): void {
+    const entry = { name: oneLine(redact(name), 60), reason, at: Date.now() };
+    this.#ignored = [...this.#ignored, entry].slice(-RECENT_IGNORED);
   }
 
   /** Where the task stands, in one word. */
@@ -103,6 +116,7 @@ export class TaskState {
       waiting_for: this.others,
       turns: this.turns,
       cancel_requested: this.cancelRequested,
+      ignored_signals: this.#ignored,
     };
   }
 }

@@ -19,6 +19,7 @@ export type {
   AgentTaskInput,
   CallReport,
   FailureType,
+  IgnoredSignal,
   PendingDecision,
   ResolveCallInput,
   ResolveCallResult,

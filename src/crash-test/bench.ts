@@ -2,11 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
 import { startEmulator, type Emulator } from '../emulator/index.ts';
-import { faultInterceptors } from '../worker/faults.ts';
+import { bundleOptions } from '../worker/bundle.ts';
 import { Journal } from './journal.ts';
 import type { Description } from './messages.ts';
 import { Processes, type Child } from './processes.ts';
@@ -137,10 +136,8 @@ export class Bench {
   async #bundle(): Promise<string> {
     // Loaded when it is needed: mistakes are told before.
     const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
-    const workflows = new URL(`../../workflows/index${extname(import.meta.url)}`, import.meta.url);
     const { code } = await bundleWorkflowCode({
-      workflowsPath: fileURLToPath(workflows),
-      workflowInterceptorModules: [faultInterceptors()],
+      ...bundleOptions(true),
       logger: new DefaultLogger('ERROR'),
     });
     const path = join(this.#folder, 'workflows.js');

@@ -5,7 +5,7 @@
 import OpenAI from 'openai';
 import { Agent as Dispatcher } from 'undici';
 
-import { isRecord } from '../protocol/json.ts';
+import { isRecord, wellFormedJson } from '../protocol/json.ts';
 import type { InputEvent, Item, Page, Session, SessionEvent, Turn } from '../protocol/wire.ts';
 import { ApiError, noAnswer, toApiError } from './api-error.ts';
 
@@ -57,7 +57,9 @@ export class AgentsApi {
 
   /** Creates a session. No key protects this request: see `session-opener.ts` (I1). */
   async createSession(body: Record<string, unknown>, signal?: AbortSignal): Promise<Session> {
-    return this.#object('create session', signal, (options) => this.#sessions.create(body as never, options));
+    return this.#object('create session', signal, (options) =>
+      this.#sessions.create(wellFormedJson(body) as never, options),
+    );
   }
 
   async getSession(sessionId: string, signal?: AbortSignal): Promise<Session> {
@@ -81,7 +83,7 @@ export class AgentsApi {
   async postEvent(sessionId: string, event: InputEvent, key: string, signal?: AbortSignal): Promise<void> {
     const timeout = event.type === 'agent.session.input.message' ? MESSAGE_TIMEOUT_MS : this.#timeoutMs;
     const what = event.type.slice(event.type.lastIndexOf('.') + 1).replace('_', ' ');
-    const body = { events: [event], 'Idempotency-Key': key };
+    const body = { events: [wellFormedJson(event)], 'Idempotency-Key': key };
     const post = async (options: RequestOptions): Promise<void> => {
       // The status alone says that it was taken; whatever body comes with it is not looked at (I12).
       const response = await this.#sessions.events.create(sessionId, body, options).asResponse();

@@ -3,6 +3,7 @@
  * turn nor that it began one (agents-api.md 5.5): only a user item or a turn does.
  */
 import { messageText } from '../protocol/outcome.ts';
+import { wellFormed } from '../protocol/text.ts';
 import type { InputMessage } from '../protocol/wire.ts';
 
 interface Sent {
@@ -17,7 +18,7 @@ export class SentMessages {
   readonly #sent = new Map<string, Sent>();
 
   add(message: { key: string; input: InputMessage[] }, now: number): void {
-    const texts = message.input.map(({ content }) => messageText(content));
+    const texts = message.input.map(({ content }) => wellFormed(messageText(content)));
     this.#sent.set(message.key, { texts, input: message.input, since: now, repeated: false });
   }
 

@@ -1,52 +1,92 @@
 /**
- * Checks of messages that reach a running task, by hand: workflow code carries no schema library.
- * Each returns a sentence that names the field and the remedy, or null when the value is good.
+ * Checks of what people send to a task, by hand: workflow code carries no schema library. Each returns a sentence
+ * that names the field and the remedy, or null when the value is good.
  */
+import { isDeeper, isRecord } from './json.ts';
+import { expected, expectedText } from './problems.ts';
+import { nearest } from './suggest.ts';
 import type { ResolveCallInput } from './task.ts';
-import { oneLine } from './text.ts';
+import { oneLine, utf8Length } from './text.ts';
+import { Unreadable } from './unreadable.ts';
+
+/** Far more than any agent or schema needs, and far less than what JSON.stringify dies of. */
+export const MAX_LEVELS = 200;
+/** The server takes 2 MiB at once. What a continued run is given beside its input has to fit, too. */
+export const MAX_INPUT_BYTES = 1_500_000;
 
 const ACTIONS = ['result', 'run_again', 'report_failure'];
-const RESOLVE_FIELDS = new Set(['call_id', 'turn_id', 'action', 'output', 'error']);
+const RESOLVE_FIELDS = ['call_id', 'turn_id', 'action', 'output', 'error'];
 const EXAMPLE = '{"call_id": "call_1", "action": "run_again"}';
 
-/** Checks the argument of the update `resolveCall`. */
-export function checkResolveCall(value: unknown): string | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return `expected an object such as ${EXAMPLE}, got ${kindOf(value)}`;
-  }
-  const input = value as Record<string, unknown>;
-  for (const field of Object.keys(input)) {
-    if (!RESOLVE_FIELDS.has(field)) {
-      return `${oneLine(field, 40)}: unknown field; known are ${[...RESOLVE_FIELDS].join(', ')}`;
-    }
-  }
-  if (typeof input['call_id'] !== 'string' || input['call_id'] === '') {
-    return `call_id: expected the id of a call that waits for a decision, got ${kindOf(input['call_id'])}; the query "pending" lists them`;
-  }
-  if (input['turn_id'] !== undefined && typeof input['turn_id'] !== 'string') {
-    return `turn_id: expected a string, got ${kindOf(input['turn_id'])}`;
-  }
-  if (typeof input['action'] !== 'string' || !ACTIONS.includes(input['action'])) {
-    return `action: expected one of ${ACTIONS.join(', ')}, got ${kindOf(input['action'])}`;
-  }
-  const action = input['action'] as ResolveCallInput['action'];
-  if (action === 'result' && !('output' in input)) {
-    return 'output: needed with action "result": the text or JSON that the tool would have given';
-  }
-  if (action !== 'result' && 'output' in input) return 'output: goes only with action "result"';
-  if (action !== 'report_failure' && 'error' in input) return 'error: goes only with action "report_failure"';
-  if ('error' in input && (typeof input['error'] !== 'string' || input['error'].trim() === '')) {
-    return `error: expected the sentence that the model is to see, got ${kindOf(input['error'])}`;
-  }
-  return null;
+/** Checks that a task's input is JSON that can be handed on at all. Which fields it needs is not its business. */
+export function checkJson(value: unknown, example: string): string | null {
+  if (value instanceof Unreadable || ArrayBuffer.isView(value))
+    return expected(`a JSON object such as ${example}`, value);
+  if (isDeeper(value, MAX_LEVELS))
+    return `nested deeper than ${MAX_LEVELS} levels, or containing itself: make it flatter`;
+  return sizeProblem(value, 'leave large data where a tool or the environment can read it');
 }
 
-/** What kind of JSON value this is, in words; strings are quoted shortly. */
-export function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'string') return value.length <= 40 ? JSON.stringify(value) : 'a long string';
-  if (typeof value === 'object') return 'an object';
-  return typeof value === 'number' || typeof value === 'boolean' ? `${typeof value} ${value}` : typeof value;
+function sizeProblem(value: unknown, remedy: string): string | null {
+  let bytes: number;
+  try {
+    bytes = utf8Length(JSON.stringify(value) ?? '');
+  } catch {
+    return 'cannot be written as JSON (a bigint, or an object that does not allow it)';
+  }
+  if (bytes <= MAX_INPUT_BYTES) return null;
+  return `${(bytes / 1e6).toFixed(1)} MB of JSON, at most ${MAX_INPUT_BYTES / 1e6} MB are taken: ${remedy}`;
+}
+
+/** Checks the arguments of the update `resolveCall`. */
+export function checkResolveCall(args: readonly unknown[]): string | null {
+  const [input] = args;
+  if (args.length > 1)
+    return `input: expected one argument, got ${args.length}: put everything into one JSON object such as ${EXAMPLE}`;
+  if (input instanceof Unreadable || ArrayBuffer.isView(input) || !isRecord(input))
+    return `input: ${expected(`a JSON object such as ${EXAMPLE}`, input)}`;
+  for (const field of Object.keys(input)) {
+    if (!RESOLVE_FIELDS.includes(field))
+      return `${oneLine(field, 40)}: unknown field, ${meant(field, RESOLVE_FIELDS)}`;
+  }
+  return checkCall(input) ?? checkAnswer(input);
+}
+
+function checkCall({ call_id, turn_id }: Record<string, unknown>): string | null {
+  const problem = textProblem(call_id, 'the id of a call that waits for a decision');
+  if (problem !== null) return `call_id: ${problem}; the query "pending" lists them`;
+  if (turn_id === undefined) return null;
+  const turnProblem = textProblem(turn_id, "the id of the call's turn");
+  return turnProblem === null ? null : `turn_id: ${turnProblem}, or leave it out`;
+}
+
+function checkAnswer(input: Record<string, unknown>): string | null {
+  const { action, output, error } = input;
+  const choice = `one of ${ACTIONS.join(', ')}`;
+  if (typeof action !== 'string') return `action: ${expected(choice, action)}`;
+  if (!ACTIONS.includes(action)) {
+    const near = nearest(action, ACTIONS);
+    return `action: expected ${choice}${near === null ? '' : `, did you mean "${near}"?`}`;
+  }
+  const known = action as ResolveCallInput['action'];
+  if (known === 'result' && output === undefined)
+    return 'output: needed with action "result": the text or JSON that the tool would have given';
+  if (known !== 'result' && 'output' in input) return 'output: goes only with action "result"';
+  if (known !== 'report_failure' && 'error' in input) return 'error: goes only with action "report_failure"';
+  if (isDeeper(output, MAX_LEVELS)) return `output: nested deeper than ${MAX_LEVELS} levels: make it flatter`;
+  const size = sizeProblem(input, 'shorten it');
+  if (size !== null) return `${known === 'result' ? 'output' : 'error'}: ${size}`;
+  const problem = error === undefined ? null : textProblem(error, 'the sentence that the model is to see');
+  return problem === null ? null : `error: ${problem}`;
+}
+
+function textProblem(value: unknown, what: string): string | null {
+  if (typeof value !== 'string') return expectedText(what, value);
+  return value.trim() === '' ? `expected ${what}, got blank text` : null;
+}
+
+/** The remedy for a field that nobody knows. */
+export function meant(field: string, known: readonly string[]): string {
+  const near = nearest(field, known);
+  return near === null ? `the fields are ${known.join(', ')}` : `did you mean "${near}"?`;
 }

@@ -17,6 +17,9 @@ export const SEARCH_ATTRIBUTES = {
   state: 'HoldfastState',
 } as const;
 
+/** What people are shown when their input is none. */
+export const TASK_INPUT_EXAMPLE = '{"agent": "trip-planner", "input": "Plan a weekend in Lisbon"}';
+
 /** Input of the workflow `agentTask`. Exactly one of `agent`, `agent_id` or `session_id` is needed. */
 export interface AgentTaskInput {
   /** The name of an agent registered with the worker, or an agent configuration as the API takes it. */
@@ -137,6 +140,16 @@ export interface TaskStatus {
   waiting_for: { type: string; id: string | null }[];
   turns: TurnReport[];
   cancel_requested: boolean;
+  /** The last signals that had no effect: whoever sends one is told nothing (scenario 55). */
+  ignored_signals: IgnoredSignal[];
+}
+
+/** A signal without effect, and why. */
+export interface IgnoredSignal {
+  name: string;
+  reason: string;
+  /** Milliseconds since the epoch. */
+  at: number;
 }
 
 /** Answer of the query `pending`: what waits for a person, with what is needed to decide. */

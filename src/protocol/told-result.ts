@@ -1,7 +1,8 @@
 /** Results that are told to a task from outside, by a person or by a signal: of any shape, and of any size. */
 import type { ToolOutcome } from './activities.ts';
 import type { ToolResult } from './calls.ts';
-import { isRecord } from './json.ts';
+import { MAX_LEVELS } from './guards.ts';
+import { isDeeper, isRecord } from './json.ts';
 import { truncate, utf8Length, wellFormed } from './text.ts';
 
 /** A result obeys the same bound as a tool's default. */
@@ -13,7 +14,7 @@ const MAX_ERROR_BYTES = 2000;
  * has no result. Of a result these fields are taken and no others, and no more of them than a tool may give.
  */
 export function toldOutcome(value: unknown): ToolOutcome | null {
-  if (!isRecord(value)) return null;
+  if (!isRecord(value) || isDeeper(value, MAX_LEVELS)) return null;
   const { turn_id, call_id, run_no, result } = value;
   if (typeof turn_id !== 'string' || typeof call_id !== 'string' || typeof run_no !== 'number') return null;
   if (!isRecord(result) || typeof result['success'] !== 'boolean') return null;

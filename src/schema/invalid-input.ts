@@ -1,3 +1,4 @@
+import { redact } from '../protocol/secrets.ts';
 import { oneLine } from '../protocol/text.ts';
 
 /** One thing that is wrong with a value: where, and what to do about it. */
@@ -12,8 +13,8 @@ const MAX_PROBLEM = 300;
 
 /**
  * A task input that cannot be used. Not retryable: the same value is refused every time.
- * The message is one bounded line that names each field and the remedy; values are never echoed beyond a short
- * word, since an input may hold what nobody wants to see in a log (I11).
+ * The message is one bounded line that names each field and the remedy. Values are not echoed, since an input may
+ * hold what nobody wants to see in a log (I11); names of agents, tools and sessions are, without what looks like a key.
  */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
@@ -27,7 +28,7 @@ export class InvalidInputError extends Error {
   constructor(issues: InputIssue[]) {
     const shown = issues.slice(0, MAX_ISSUES).map((issue) => `${issue.path}: ${issue.problem}`);
     if (issues.length > MAX_ISSUES) shown.push(`and ${issues.length - MAX_ISSUES} more`);
-    super(shown.map((line) => oneLine(line, MAX_PROBLEM)).join('; '));
+    super(shown.map((line) => redact(oneLine(line, MAX_PROBLEM))).join('; '));
     this.issues = issues;
   }
 }

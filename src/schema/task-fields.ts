@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { isRecord } from '../protocol/json.ts';
-import { nearest } from './suggest.ts';
-import { expected, expectedNumber, expectedText, lengthOf } from './problems.ts';
+import { nearest } from '../protocol/suggest.ts';
+import { expected, expectedNumber, expectedText, lengthOf } from '../protocol/problems.ts';
 
 const MAX_METADATA = 14;
 const MAX_KEY = 64;

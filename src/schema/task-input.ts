@@ -3,16 +3,14 @@
  * the same words. zod stays out of workflow code: it would add two thirds to the bundle.
  */
 import { z } from 'zod';
+import { checkJson, meant } from '../protocol/guards.ts';
 import { isRecord } from '../protocol/json.ts';
-import type { AgentTaskInput } from '../protocol/task.ts';
+import { TASK_INPUT_EXAMPLE as EXAMPLE, type AgentTaskInput } from '../protocol/task.ts';
 import { oneLine } from '../protocol/text.ts';
 import { InvalidInputError } from './invalid-input.ts';
 import type { InputIssue } from './invalid-input.ts';
-import { encodedTwice, kindOf } from './problems.ts';
-import { nearest } from './suggest.ts';
+import { encodedTwice, kindOf } from '../protocol/problems.ts';
 import * as fields from './task-fields.ts';
-
-const EXAMPLE = '{"agent": "trip-planner", "input": "Plan a weekend in Lisbon"}';
 
 const shape = {
   agent: fields.agent.optional(),
@@ -71,6 +69,8 @@ export function parseTaskInput(value: unknown, argumentCount = 1): AgentTaskInpu
       `expected one argument, got ${argumentCount}: put everything into one JSON object such as ${EXAMPLE}`,
     );
   }
+  const problem = checkJson(value, EXAMPLE);
+  if (problem !== null) throw whole(problem);
   if (!isRecord(value)) {
     const twice = encodedTwice(value);
     throw whole(
@@ -103,10 +103,7 @@ function whole(problem: string): InvalidInputError {
 
 function unknownField(key: string): InputIssue {
   const elsewhere = Object.hasOwn(ELSEWHERE, key) ? ELSEWHERE[key] : undefined;
-  const near = nearest(key, FIELDS);
-  const remedy =
-    elsewhere ?? (near === null ? `the fields are ${FIELDS.join(', ')}` : `did you mean "${near}"?`);
-  return { path: pathOf([key]), problem: `unknown field, ${remedy}` };
+  return { path: pathOf([key]), problem: `unknown field, ${elsewhere ?? meant(key, FIELDS)}` };
 }
 
 /** Which agent, which session, and what has no effect beside it. Every field is valid by itself here. */

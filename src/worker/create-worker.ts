@@ -1,9 +1,14 @@
 /** Puts a worker together: configuration, connection, workflows, activities. */
 import { existsSync } from 'node:fs';
-import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 
 import { createActivities } from '../../activities/index.ts';
 import { temporalSettings } from '../client/settings.ts';
@@ -11,8 +16,9 @@ import { AgentsApi } from '../openai/agents-api.ts';
 import type { Agent } from '../tools/define-agent.ts';
 import type { Tool } from '../tools/define-tool.ts';
 import { Registry } from '../tools/registry.ts';
+import { bundleOptions } from './bundle.ts';
 import { ConfigError, readConfig, type WorkerConfig } from './config.ts';
-import { faultOptions } from './faults.ts';
+import { faultSinks } from './faults.ts';
 import { createLogger, temporalLogger } from './logger.ts';
 import { searchAttributeCheck } from './search-attributes.ts';
 
@@ -64,8 +70,8 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Holdfa
     connection,
     namespace,
     taskQueue,
-    ...workflowSource(config),
-    ...(config.fault === undefined ? {} : faultOptions()),
+    workflowBundle: await workflowBundle(config),
+    ...(config.fault === undefined ? {} : { sinks: faultSinks() }),
     activities: createActivities({
       api: new AgentsApi({
         apiKey: config.apiKey,
@@ -128,15 +134,14 @@ function installLogger(level: string): void {
 }
 
 /** A prepared bundle starts a worker seconds faster than bundling anew. */
-function workflowSource(config: WorkerConfig): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+async function workflowBundle(config: WorkerConfig): Promise<WorkflowBundleOption> {
   const prepared =
     config.workflowBundle ?? fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   // The one that comes with the package has no fault points.
   const usable = config.workflowBundle !== undefined || config.fault === undefined;
-  if (usable && existsSync(prepared)) return { workflowBundle: { codePath: prepared } };
+  if (usable && existsSync(prepared)) return { codePath: prepared };
   if (config.workflowBundle)
     throw new ConfigError(`HOLDFAST_WORKFLOW_BUNDLE: there is no file ${config.workflowBundle}`);
-  // The same ending as this file's: the worker runs compiled and from source.
-  const ending = extname(import.meta.url);
-  return { workflowsPath: fileURLToPath(new URL(`../../workflows/index${ending}`, import.meta.url)) };
+  const { logger } = Runtime.instance();
+  return bundleWorkflowCode({ ...bundleOptions(config.fault !== undefined), logger });
 }

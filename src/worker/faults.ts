@@ -4,10 +4,8 @@
  * SIGSTOP, to go on after a SIGCONT; several are separated by commas.
  */
 import { writeSync } from 'node:fs';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import type { InjectedSinks, WorkerOptions } from '@temporalio/worker';
+import type { InjectedSinks } from '@temporalio/worker';
 
 import type { FaultSinks } from '../../workflows/fault-points.ts';
 import { FAULT_POINTS, faultPoint, onFaultPoint, type FaultPoint } from '../faults/fault-point.ts';
@@ -44,15 +42,7 @@ function parse(entry: string): [FaultPoint, Armed] {
   return [point, { left: Number(count), signal: action === 'kill' ? 'SIGKILL' : 'SIGSTOP' }];
 }
 
-/** What a worker needs beside that to watch the points in workflow code. A prepared bundle must have the module. */
-export function faultOptions(): Pick<WorkerOptions, 'interceptors' | 'sinks'> {
-  const sinks: InjectedSinks<FaultSinks> = {
-    holdfastFaults: { passed: { fn: (_info, point) => faultPoint(point), callDuringReplay: false } },
-  };
-  return { interceptors: { workflowModules: [faultInterceptors()] }, sinks };
-}
-
-/** The path of the interceptors, with the same ending as this file's. */
-export function faultInterceptors(): string {
-  return fileURLToPath(new URL(`../../workflows/fault-points${extname(import.meta.url)}`, import.meta.url));
+/** What a worker needs beside that to watch the points in workflow code. Its bundle must have their module. */
+export function faultSinks(): InjectedSinks<FaultSinks> {
+  return { holdfastFaults: { passed: { fn: (_info, point) => faultPoint(point), callDuringReplay: false } } };
 }

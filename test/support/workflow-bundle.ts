@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-import { faultInterceptors } from '../../src/worker/faults.ts';
+import { bundleOptions } from '../../src/worker/bundle.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const cache = join(root, 'node_modules/.cache/holdfast-test');
@@ -28,8 +28,7 @@ export async function workflowBundle(faults = false): Promise<string> {
   const quiet = (): void => {};
   const logger = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet };
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(root, 'workflows/index.ts'),
-    ...(faults ? { workflowInterceptorModules: [faultInterceptors()] } : {}),
+    ...bundleOptions(faults),
     logger,
   });
   mkdirSync(cache, { recursive: true });

@@ -12,13 +12,13 @@ import { fileURLToPath } from 'node:url';
 
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
+import { bundleOptions } from '../../worker/bundle.ts';
 import { DemoError } from './demo-error.ts';
 
 /** The same ending as this file's: the demo runs compiled and from source. */
 const ENDING = extname(import.meta.url);
 const COMMAND = sibling(`../../cli/main${ENDING}`);
 const AGENTS = sibling(`../agents${ENDING}`);
-const WORKFLOWS = sibling(`../../../workflows/index${ENDING}`);
 
 const READY_MS = 60_000;
 const GOODBYE_MS = 5000;
@@ -57,10 +57,7 @@ export class Workers {
 
   /** Bundles the workflow code once, so that each worker is up in about a second. */
   async prepare(): Promise<void> {
-    const { code } = await bundleWorkflowCode({
-      workflowsPath: WORKFLOWS,
-      logger: new DefaultLogger('ERROR'),
-    });
+    const { code } = await bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('ERROR') });
     await writeFile(join(this.#folder, 'workflows.js'), code);
   }
 

@@ -1,11 +1,15 @@
 /** How a refused value is described: what was expected, what came, what to do. */
 
-import { isRecord } from '../protocol/json.ts';
+import { isRecord } from './json.ts';
+import { Unreadable } from './unreadable.ts';
 
-/** The JSON kind of a value in one word. */
+/** What was sent, in a word or two. Values are never shown: they may hold what nobody wants to see in a log (I11). */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (ArrayBuffer.isView(value)) return 'binary data: send JSON';
+  if (value instanceof Unreadable)
+    return `a payload of encoding ${JSON.stringify(value.encoding)} that cannot be read: send JSON`;
   return typeof value;
 }
 
