@@ -1,5 +1,6 @@
 /** Text and JSON from the command line. */
 import { readFileSync } from 'node:fs';
+import { redact } from '../protocol/secrets.ts';
 import { oneLine } from '../protocol/text.ts';
 import { UsageError } from './output.ts';
 
@@ -22,7 +23,9 @@ export function parseJson(option: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
-    const hint = option === '--json' ? '; where the shell eats quotes (PowerShell, cmd) use --json-file' : '';
-    throw new UsageError(`${option}: not JSON, ${oneLine((error as Error).message, 150)}${hint}`);
+    const instead = option === '--json' ? ' use --json-file' : ' write \\" for each';
+    const hint = option === '--json-file' ? '' : `; where the shell eats quotes (PowerShell, cmd)${instead}`;
+    // The message shows the beginning of what it read.
+    throw new UsageError(`${option}: not JSON, ${oneLine(redact((error as Error).message), 150)}${hint}`);
   }
 }

@@ -40,6 +40,7 @@ export function describeTask(
   if (detail?.cancel_requested === true) add('cancel', 'requested');
   for (const wait of detail?.waiting_for ?? []) add('waits', `for a person: ${wait.type} ${wait.id ?? ''}`);
   const calls = detail?.tool_calls ?? record?.tool_calls ?? [];
+  for (const { name, reason } of detail?.ignored_signals ?? []) add('ignored', `signal ${name}: ${reason}`);
   add('tools', toolCounts(detail ?? record));
   for (const call of calls.slice(-SHOWN_CALLS)) lines.push(`    ${oneLine(callLine(call), WIDTH)}`);
   for (const call of calls.filter((entry) => entry.state === 'unknown')) {

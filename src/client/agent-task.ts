@@ -1,9 +1,12 @@
 import type { Client, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { checkResolveCall } from '../protocol/guards.ts';
+import { redact } from '../protocol/secrets.ts';
+import { AGENT_TASK } from '../protocol/task.ts';
 import type { PendingDecision, ResolveCallInput, ResolveCallResult, RunRecord } from '../protocol/task.ts';
 import { NoWorkerError, TaskNotFoundError, UpdateRefusedError } from './errors.ts';
 import { taskError } from './outcome.ts';
-import { overviewOf } from './overview.ts';
+import { isOver, overviewOf } from './overview.ts';
 import type { TaskOverview } from './overview.ts';
 import { lacksWorker, translate } from './server-errors.ts';
 
@@ -57,7 +60,7 @@ export class AgentTask {
   /** Where the task stands. Needs no worker: without one the server's own data are given, see `source`. */
   async status(): Promise<TaskOverview> {
     try {
-      return await overviewOf(this.#client, this.#handle, this.#waits);
+      return await overviewOf(this.#client, this.#handle, await this.describe(), this.#waits);
     } catch (error) {
       throw translate(error, this.#client, this.taskId);
     }
@@ -69,7 +72,7 @@ export class AgentTask {
    */
   async pending(): Promise<PendingDecision[]> {
     const { status } = await this.describe();
-    if (status.name !== 'RUNNING' && status.name !== 'PAUSED') return [];
+    if (isOver(status.name)) return [];
     try {
       return await this.#within(this.#waits.workerMs, () => this.#handle.query<PendingDecision[]>('pending'));
     } catch (error) {
@@ -79,19 +82,22 @@ export class AgentTask {
 
   /**
    * Answers a call whose outcome is unknown. The answer is recorded at once and acted upon afterwards.
-   * @throws UpdateRefusedError with the task's reason, for example when no such call waits
+   * @throws UpdateRefusedError with the task's reason, for example when no such call waits; what is wrong by itself
+   *   is refused without asking the task
    * @throws NoWorkerError when no worker took it in time; it may still be taken: look at `pending` first
    */
   async resolveCall(answer: ResolveCallInput): Promise<ResolveCallResult> {
+    const problem = checkResolveCall([answer]);
+    if (problem !== null) throw new UpdateRefusedError(this.taskId, redact(problem));
+    const { status } = await this.describe();
+    if (isOver(status.name)) throw new UpdateRefusedError(this.taskId, 'it has ended');
     try {
       return await this.#within(this.#waits.workerMs, () =>
         this.#handle.executeUpdate<ResolveCallResult, [ResolveCallInput]>('resolveCall', { args: [answer] }),
       );
     } catch (error) {
-      // For an update, "not found" means both: no such task, and a task that has ended.
-      if (error instanceof WorkflowNotFoundError && (await this.#exists())) {
-        throw new UpdateRefusedError(this.taskId, 'it has ended');
-      }
+      // It was there just now.
+      if (error instanceof WorkflowNotFoundError) throw new UpdateRefusedError(this.taskId, 'it has ended');
       throw await this.#explain(error);
     }
   }
@@ -101,6 +107,8 @@ export class AgentTask {
    * `result()` then throws with reason `Cancelled`. Without effect on a task that has ended.
    */
   async cancel(): Promise<void> {
+    // The id may be that of somebody else's workflow.
+    await this.describe();
     try {
       await this.#within(this.#waits.requestMs, () => this.#handle.cancel());
     } catch (error) {
@@ -110,11 +118,13 @@ export class AgentTask {
 
   /** The workflow as the Temporal server knows it. */
   async describe(): Promise<WorkflowExecutionDescription> {
-    try {
-      return await this.#within(this.#waits.requestMs, () => this.#handle.describe());
-    } catch (error) {
-      throw translate(error, this.#client, this.taskId);
-    }
+    const described = await this.#within(this.#waits.requestMs, () => this.#handle.describe()).catch(
+      (error: unknown) => {
+        throw translate(error, this.#client, this.taskId);
+      },
+    );
+    if (described.type !== AGENT_TASK) throw new TaskNotFoundError(this.taskId, described.type);
+    return described;
   }
 
   async #outcome(signal?: AbortSignal): Promise<RunRecord> {
@@ -141,16 +151,6 @@ export class AgentTask {
 
   #within<T>(ms: number, call: () => Promise<T>): Promise<T> {
     return this.#client.withDeadline(Date.now() + ms, call);
-  }
-
-  async #exists(): Promise<boolean> {
-    try {
-      await this.describe();
-      return true;
-    } catch (error) {
-      if (error instanceof TaskNotFoundError) return false;
-      throw error;
-    }
   }
 
   /** Tells a missing worker from a missing server: the server alone can answer `describe`. */

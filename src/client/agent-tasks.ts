@@ -7,13 +7,14 @@ import { AgentTask, firstRunOf } from './agent-task.ts';
 import type { Waits } from './agent-task.ts';
 import { connectClient } from './connect.ts';
 import type { ConnectOptions } from './connect.ts';
-import { TaskConflictError } from './errors.ts';
+import { TaskConflictError, TaskNotFoundError } from './errors.ts';
 import type { TaskOverview } from './overview.ts';
 import { isPolled } from './pollers.ts';
 import { translate } from './server-errors.ts';
 import {
   checkedInput,
   checkedTaskId,
+  checkedTaskQueue,
   INPUT_DIGEST_MEMO,
   inputDigest,
   summaryLine,
@@ -53,10 +54,13 @@ export class AgentTasks {
   readonly #waits: Waits;
   #ownsConnection = false;
 
-  /** Uses a Temporal client that the caller has; the caller closes its connection. */
+  /**
+   * Uses a Temporal client that the caller has; the caller closes its connection.
+   * @throws InvalidInputError for a task queue that cannot be
+   */
   constructor(client: Client, options: AgentTasksOptions = {}) {
     this.#client = client;
-    this.taskQueue = options.taskQueue ?? DEFAULT_TASK_QUEUE;
+    this.taskQueue = checkedTaskQueue(options.taskQueue ?? DEFAULT_TASK_QUEUE);
     this.#waits = {
       requestMs: options.requestTimeoutMs ?? 10_000,
       workerMs: options.workerTimeoutMs ?? 5_000,
@@ -67,14 +71,13 @@ export class AgentTasks {
    * Connects with the settings of the environment (`TEMPORAL_*` variables, `temporal.toml`, and
    * `HOLDFAST_TASK_QUEUE`). Close it afterwards.
    * @throws ServerUnavailableError
+   * @throws InvalidInputError for a task queue that cannot be
    */
   static async connect(options: ConnectOptions & AgentTasksOptions = {}): Promise<AgentTasks> {
     // The variable that workers read too.
-    const taskQueue = options.taskQueue ?? process.env['HOLDFAST_TASK_QUEUE'];
-    const tasks = new AgentTasks(await connectClient(options), {
-      ...options,
-      ...(taskQueue ? { taskQueue } : {}),
-    });
+    const fallback = process.env['HOLDFAST_TASK_QUEUE'] || DEFAULT_TASK_QUEUE;
+    const taskQueue = checkedTaskQueue(options.taskQueue ?? fallback);
+    const tasks = new AgentTasks(await connectClient(options), { ...options, taskQueue });
     tasks.#ownsConnection = true;
     return tasks;
   }
@@ -151,9 +154,11 @@ export class AgentTasks {
 
   async #started(workflowId: string, digest: string): Promise<AgentTask> {
     const task = this.get(workflowId);
-    const { type, memo, runId, raw } = await task.describe();
-    if (type !== AGENT_TASK)
+    const { memo, runId, raw } = await task.describe().catch((error: unknown) => {
+      const type = error instanceof TaskNotFoundError ? error.otherType : undefined;
+      if (type === undefined) throw error;
       throw new TaskConflictError(workflowId, `a workflow of type ${JSON.stringify(type)}`);
+    });
     // A task that was started by other means left no digest; then the id alone decides.
     const first = memo?.[INPUT_DIGEST_MEMO];
     if (first !== undefined && first !== digest) {

@@ -33,16 +33,24 @@ export class AgentTaskError extends Error {
   }
 }
 
-/** No task has this id, or the server has forgotten it since (its namespace's retention is over). */
+/**
+ * No task has this id: no workflow at all, or one that is no task, or the server has forgotten it since (its
+ * namespace's retention is over).
+ */
 export class TaskNotFoundError extends Error {
   override readonly name = 'TaskNotFoundError';
   readonly taskId: string;
+  /** The type of the workflow that has this id and is no task. */
+  readonly otherType: string | undefined;
 
-  constructor(taskId: string) {
-    super(
-      `no task has the id ${JSON.stringify(taskId)}: it was never started here, or is past the retention time`,
-    );
+  constructor(taskId: string, otherType?: string) {
+    const why =
+      otherType === undefined
+        ? 'it was never started here, or is past the retention time'
+        : `it is the id of a workflow of type ${JSON.stringify(otherType)}`;
+    super(`no task has the id ${JSON.stringify(taskId)}: ${why}`);
     this.taskId = taskId;
+    this.otherType = otherType;
   }
 }
 

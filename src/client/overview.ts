@@ -46,19 +46,19 @@ const ENDED_STATES: Record<string, TaskOverview['state']> = {
 };
 
 /**
- * The overview of the task behind `handle`.
- * @param workerWaitMs how long a worker may take to answer before the server's data are taken instead
+ * The overview of the task behind `handle`, which the server has just described.
+ * @param waits `workerMs`: how long a worker may take to answer before the server's data are taken instead
  * @throws whatever the Temporal client throws for an unknown task or a server that does not answer
  */
 export async function overviewOf(
   client: Client,
   handle: WorkflowHandle,
+  described: WorkflowExecutionDescription,
   waits: { requestMs: number; workerMs: number },
 ): Promise<TaskOverview> {
   const within = <T>(ms: number, call: () => Promise<T>) => client.withDeadline(Date.now() + ms, call);
-  const described = await within(waits.requestMs, () => handle.describe());
   const overview = await fromServer(described);
-  if (described.status.name !== 'RUNNING' && described.status.name !== 'PAUSED') {
+  if (isOver(described.status.name)) {
     // This run's own outcome: the id may have been used again since.
     const run = client.workflow.getHandle(described.workflowId, described.runId);
     return within(waits.requestMs, () => withOutcome(overview, run, described.memo));
@@ -75,6 +75,11 @@ export async function overviewOf(
     if (lacksWorker(error)) return overview;
     throw translate(error, client, described.workflowId);
   }
+}
+
+/** No more will come of a workflow in this state. */
+export function isOver(status: WorkflowExecutionDescription['status']['name']): boolean {
+  return status !== 'RUNNING' && status !== 'PAUSED';
 }
 
 async function fromServer(described: WorkflowExecutionDescription): Promise<TaskOverview> {

@@ -3,11 +3,13 @@ import { WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } f
 import type { Client } from '@temporalio/client';
 import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/common';
 import { oneLine } from '../protocol/text.ts';
+import { InvalidInputError } from '../schema/invalid-input.ts';
 import { ServerUnavailableError, TaskNotFoundError, UpdateRefusedError } from './errors.ts';
 
 /** gRPC status codes, by the protocol's own numbers. */
 const GRPC = {
   cancelled: 1,
+  invalidArgument: 3,
   deadlineExceeded: 4,
   permissionDenied: 7,
   failedPrecondition: 9,
@@ -47,6 +49,8 @@ export function translate(error: unknown, client: Client, taskId: string): unkno
   const code = grpcCode(error);
   if (code === GRPC.unavailable || code === GRPC.deadlineExceeded)
     return unreachable(addressOf(client), error);
+  if (code === GRPC.invalidArgument)
+    return InvalidInputError.at('request', `the Temporal server refuses it: ${grpcDetails(error)}`);
   if (code === GRPC.permissionDenied || code === GRPC.unauthenticated) {
     return new ServerUnavailableError(
       'permission',
@@ -70,6 +74,14 @@ export function lacksWorker(error: unknown): boolean {
 /** At a deadline either side may end the call first; the server's end arrives as `cancelled`. */
 function outOfTime(code: number | undefined): boolean {
   return code === GRPC.deadlineExceeded || code === GRPC.cancelled;
+}
+
+/** The server's own sentence. */
+function grpcDetails(error: unknown): string {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ('details' in at && typeof at.details === 'string') return at.details;
+  }
+  return 'no reason given';
 }
 
 function grpcCode(error: unknown): number | undefined {

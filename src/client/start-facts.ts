@@ -1,15 +1,16 @@
 /** What a task is given at its start beside its input: an id, a line for people, a digest of the input. */
 import { createHash } from 'node:crypto';
+import { checkJson } from '../protocol/guards.ts';
 import { canonicalJson } from '../protocol/json.ts';
-import type { AgentTaskInput } from '../protocol/task.ts';
-import { oneLine, prefixWithin } from '../protocol/text.ts';
+import { TASK_INPUT_EXAMPLE, type AgentTaskInput } from '../protocol/task.ts';
+import { oneLine, prefixWithin, wellFormed } from '../protocol/text.ts';
 import { InvalidInputError } from '../schema/invalid-input.ts';
 import { parseTaskInput } from '../schema/task-input.ts';
 
 /** Memo field with the digest of the input, by which a repeated start is told from a conflicting one. */
 export const INPUT_DIGEST_MEMO = 'holdfast_input';
 
-/** The server takes ids of up to 1,000 bytes. */
+/** The server takes ids and names of up to 1,000 bytes. */
 const MAX_ID_BYTES = 1000;
 const MAX_SUMMARY = 150;
 /** The server takes 400 bytes, quotes and escapes included. */
@@ -20,25 +21,28 @@ const MAX_SUMMARY_BYTES = 380;
  * @throws InvalidInputError
  */
 export function checkedInput(input: AgentTaskInput): AgentTaskInput {
-  let json: string | undefined;
-  try {
-    json = JSON.stringify(input);
-  } catch {
-    throw new InvalidInputError([
-      { path: 'input', problem: 'cannot be written as JSON (a bigint, or a value that contains itself)' },
-    ]);
-  }
+  const problem = checkJson(input, TASK_INPUT_EXAMPLE);
+  if (problem !== null) throw InvalidInputError.at('input', problem);
+  const json: string | undefined = JSON.stringify(input);
   return parseTaskInput(json === undefined ? undefined : (JSON.parse(json) as unknown));
 }
 
 /** @throws InvalidInputError */
 export function checkedTaskId(taskId: string): string {
-  if (typeof taskId !== 'string' || taskId.trim() === '' || Buffer.byteLength(taskId) > MAX_ID_BYTES) {
-    throw new InvalidInputError([
-      { path: 'task id', problem: `expected text of at most ${MAX_ID_BYTES} bytes that is not blank` },
-    ]);
+  return checkedName('task id', taskId);
+}
+
+/** @throws InvalidInputError */
+export function checkedTaskQueue(taskQueue: string): string {
+  return checkedName('task queue', taskQueue);
+}
+
+function checkedName(what: string, name: unknown): string {
+  if (typeof name === 'string' && name.trim() !== '' && Buffer.byteLength(name) <= MAX_ID_BYTES) {
+    if (wellFormed(name) === name) return name;
+    throw InvalidInputError.at(what, 'holds half of a character (a lone surrogate): leave it out');
   }
-  return taskId;
+  throw InvalidInputError.at(what, `expected text of at most ${MAX_ID_BYTES} bytes that is not blank`);
 }
 
 /** A digest that is the same for the same JSON, whatever the order of its keys. */
