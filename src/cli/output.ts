@@ -1,4 +1,5 @@
 /** What the command prints: results on stdout, everything for people on stderr, each error in one line. */
+import { redact } from '../protocol/secrets.ts';
 import { oneLine } from '../protocol/text.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, cancelled: 3 } as const;
@@ -24,12 +25,12 @@ export function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Tells an error in one line and sets the exit code that belongs to it. */
+/** Tells an error in one line, without what looks like a key, and sets the exit code that belongs to it. */
 export function fail(error: unknown): void {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   // A bad environment is told in a line for each variable.
   const lines = name === 'ConfigError' ? message.replaceAll('\n', '; ') : message;
-  say(`holdfast: ${oneLine(lines, MAX_MESSAGE)}`);
+  say(`holdfast: ${oneLine(redact(lines), MAX_MESSAGE)}`);
   // By name: the classes would drag the Temporal client in before it is needed.
   const usage = name === 'UsageError' || name === 'InvalidInputError';
   process.exitCode = usage ? EXIT.usage : EXIT.failed;

@@ -5,6 +5,8 @@
 import { createRequire } from 'node:module';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
+import { redact } from '../protocol/secrets.ts';
+
 const EXAMPLES = `
 Examples:
   holdfast emulator                                       a local Agents API, no key needed
@@ -34,7 +36,8 @@ export function program(): Command {
           .trim()
           .replace(/^error: /, '')
           .replace(/\s*\n\s*/g, ' ');
-        write(`holdfast: ${line.replace('(Did you mean', '(did you mean')}\n`);
+        // It repeats what was typed, which may be a key in the wrong place (I11).
+        write(`holdfast: ${redact(line.replace('(Did you mean', '(did you mean'))}\n`);
       },
     })
     .addHelpText('after', EXAMPLES);

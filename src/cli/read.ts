@@ -1,6 +1,5 @@
 /** Text and JSON from the command line. */
 import { readFileSync } from 'node:fs';
-import { redact } from '../protocol/secrets.ts';
 import { oneLine } from '../protocol/text.ts';
 import { UsageError } from './output.ts';
 
@@ -25,7 +24,6 @@ export function parseJson(option: string, json: string): unknown {
   } catch (error) {
     const instead = option === '--json' ? ' use --json-file' : ' write \\" for each';
     const hint = option === '--json-file' ? '' : `; where the shell eats quotes (PowerShell, cmd)${instead}`;
-    // The message shows the beginning of what it read.
-    throw new UsageError(`${option}: not JSON, ${oneLine(redact((error as Error).message), 150)}${hint}`);
+    throw new UsageError(`${option}: not JSON, ${oneLine((error as Error).message, 150)}${hint}`);
   }
 }

@@ -51,6 +51,12 @@ describe('holdfast', () => {
     [['strat'], "unknown command 'strat' (did you mean start?)"],
     [['start', '--agnet', 'x'], "unknown option '--agnet' (did you mean --agent?)"],
     [['status'], "missing required argument 'task-id'"],
+    [['result'], "missing required argument 'task-id'"],
+    [['cancel'], "missing required argument 'task-id'"],
+    [['resolve', 't'], "missing required argument 'call-id'"],
+    [['start', '--agent'], "option '--agent <name>' argument missing"],
+    [['result', 't', '--josn'], "unknown option '--josn' (did you mean --json?)"],
+    [['cancel', 't', '--force'], "unknown option '--force'"],
     [['status', 'a', 'b'], "too many arguments for 'status'. Expected 1 argument but got 2."],
     [
       ['start', '--json', '{}', '--input', 'x'],
@@ -84,6 +90,15 @@ describe('holdfast', () => {
     assert.match(
       broken.stderr,
       /^holdfast: --json: not JSON, .*; where the shell eats quotes \(PowerShell, cmd\) use --json-file\n$/,
+    );
+  });
+
+  it('says the same of a result, with the remedy that there is', async () => {
+    const broken = await holdfast(['resolve', 't', 'c', '--result-json', '{tea:green}']);
+    assert.equal(broken.code, 2);
+    assert.match(
+      broken.stderr,
+      /^holdfast: --result-json: not JSON, .*; where the shell eats quotes \(PowerShell, cmd\) write \\" for each\n$/,
     );
   });
 
