@@ -92,7 +92,8 @@ export class FormerRuns {
   async #told(event: HistoryEvent, key: string, fromRun: number): Promise<FormerExecution | null> {
     const signal = event.workflowExecutionSignaledEventAttributes;
     if (signal?.signalName !== TOOL_OUTCOME_SIGNAL) return null;
-    const outcome = toldOutcome(await this.#decode(signal.input?.payloads));
+    // Anybody may have sent it: one that cannot be decoded tells nothing.
+    const outcome = toldOutcome(await this.#decode(signal.input?.payloads).catch(() => null));
     if (!outcome || callKey(outcome) !== key || outcome.run_no < fromRun) return null;
     return { kind: 'result', result: outcome.result };
   }

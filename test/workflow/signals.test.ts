@@ -87,6 +87,8 @@ describe('an outcome told by signal', { concurrency: true }, () => {
     const { task, ids } = await paying('reset');
     const signals = malformed(ids);
     for (const args of signals) await stack.handle(task).signal(TOOL_OUTCOME_SIGNAL, ...args);
+    const odd = ['--input', '1', '--input-meta', 'encoding=odd'];
+    await temporal('workflow', 'signal', '--workflow-id', task.taskId, '--name', TOOL_OUTCOME_SIGNAL, ...odd);
     const { events = [] } = await stack.handle(task).fetchHistory();
     const point = events?.find((event) => event.workflowTaskCompletedEventAttributes);
     const named = ['--workflow-id', task.taskId, '--event-id', String(point?.eventId)];
