@@ -96,7 +96,8 @@ describe('a signal without effect', () => {
     for (const [args] of sent) await signal(OUTCOME, args);
     assert.deepEqual(
       await ignored(),
-      sent.map(([, reason]) => ({ name: OUTCOME, reason })),
+      // The last ten are kept.
+      sent.slice(-10).map(([, reason]) => ({ name: OUTCOME, reason })),
     );
     assert.equal((await task.pending())[0]?.call_id, 'a');
   });
