@@ -8,7 +8,6 @@ import type { AgentTask } from '../../src/client/index.ts';
 import type { RunRecord } from '../../src/protocol/task.ts';
 import { chainHistory, eventMs, eventType, lostAfterStart, type HistoryEvent } from '../support/history.ts';
 import { Stack } from '../support/stack.ts';
-import { tester } from '../support/agents.ts';
 import { answer, rowName, script, type Cell, type ExpectedCall } from './cells.ts';
 
 export interface CellResult {
@@ -74,7 +73,7 @@ async function play(
   result: CellResult,
 ): Promise<void> {
   const settings = { ...cell.env, HOLDFAST_HEARTBEAT_TIMEOUT: heartbeat };
-  const session_id = cell.attached ? await readySession(stack) : undefined;
+  const session_id = cell.attached ? await stack.readySession() : undefined;
   const doomed = await stack.worker({ ...settings, HOLDFAST_FAULT: `${cell.point}#${cell.hit}` });
   const task = await stack.tasks.start({
     agent: 'tester',
@@ -103,24 +102,6 @@ async function play(
   ).length;
   if (record) result.problems.push(...problems(cell, stack, record, events, resolved));
   if (result.recovery_seconds === null) result.problems.push('no progress after the kill');
-}
-
-/** A session that has had a turn, for a task to attach to. */
-async function readySession(stack: Stack): Promise<string> {
-  const url = stack.emulator.url;
-  const headers = {
-    'content-type': 'application/json',
-    'openai-beta': 'agents=v1',
-    authorization: 'Bearer test-key',
-  };
-  const body = JSON.stringify({ agent: tester.config, environment: { type: 'none' }, input: 'Hello.' });
-  const created = await fetch(`${url}/agents/sessions`, { method: 'POST', headers, body });
-  const { id } = (await created.json()) as { id: string };
-  for (let status = ''; status !== 'idle'; await wait(20)) {
-    const read = await fetch(`${url}/agents/sessions/${id}`, { headers });
-    ({ status } = (await read.json()) as { status: string });
-  }
-  return id;
 }
 
 /** Waits for the end of the task. Where it waits for a person, one answers by what the effects file says. */

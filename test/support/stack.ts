@@ -4,7 +4,6 @@
  * killed with SIGKILL.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,12 +22,15 @@ import {
 } from '../../src/emulator/index.ts';
 import type { AgentTaskInput } from '../../src/protocol/task.ts';
 import { connect, unique } from '../client/temporal.ts';
+import { tester } from './agents.ts';
 import { compiled } from './compiled.ts';
 import { holdChild, signalGroup, stopChild } from './leash.ts';
 import { assertStruck } from './strikes.ts';
 import { until } from './until.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
+/** Room for a heartbeat timeout or two on a busy machine. */
+const CRASH_MS = 90_000;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const HEADERS = { authorization: 'Bearer test-key', 'openai-beta': 'agents=v1' };
 
@@ -86,7 +88,9 @@ export class WorkerProcess {
 
   /** Waits for a crash at a fault point. */
   async crashed(): Promise<void> {
-    if (this.alive) await once(this.child, 'exit');
+    await until('the worker crashes', () => !this.alive, CRASH_MS).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${this.output}`);
+    });
     if (this.child.signalCode !== 'SIGKILL') throw new Error(`the worker did not crash:\n${this.output}`);
   }
 }
@@ -250,6 +254,55 @@ export class Stack {
     const counts = this.emulator.counters().sessions[sessionId];
     if (!counts) throw new Error(`the emulator knows no session ${sessionId}`);
     return counts;
+  }
+
+  /** Asks the API past all workers, as anybody with a key could. Throws for a refusal. */
+  async api(method: string, path: string, body?: unknown): Promise<unknown> {
+    const answer = await fetch(this.emulator.url + path, {
+      method,
+      headers: { ...HEADERS, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text === '' ? null : JSON.parse(text);
+  }
+
+  /** A session whose first turn is over, for a task to attach to: its id is known before the task is. */
+  async readySession(): Promise<string> {
+    const body = { agent: tester.config, environment: { type: 'none' }, input: 'script: [{"say":"Ready."}]' };
+    const { id } = (await this.api('POST', '/agents/sessions', body)) as { id: string };
+    await until('the session is idle', async () => {
+      const { status } = (await this.api('GET', `/agents/sessions/${id}`)) as { status: string };
+      return status === 'idle';
+    });
+    return id;
+  }
+
+  /** Sends a user's message past all workers: a turn that waits for one goes on. */
+  async steer(sessionId: string): Promise<void> {
+    const input = [{ role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] }];
+    const events = [{ type: 'agent.session.input.message', input }];
+    await this.api('POST', `/agents/sessions/${sessionId}/events`, { events });
+  }
+
+  /** Cancels a session's turn past all workers. */
+  async cancelTurn(sessionId: string): Promise<void> {
+    const events = [{ type: 'agent.session.input.cancel' }];
+    await this.api('POST', `/agents/sessions/${sessionId}/events`, { events });
+  }
+
+  /** The status of a session's newest turn. */
+  async turnStatus(sessionId: string): Promise<string | undefined> {
+    const { data } = (await this.api('GET', `/agents/sessions/${sessionId}/turns`)) as {
+      data: { status: string }[];
+    };
+    return data[0]?.status;
+  }
+
+  /** How often a fault has struck so far. */
+  struck(fault: { id: string } | undefined): number {
+    return this.emulator.faults().find(({ id }) => id === fault?.id)?.struck ?? 0;
   }
 
   /** Ends everything. Throws when an armed fault has never struck. */
