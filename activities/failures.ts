@@ -23,7 +23,7 @@ function failureOf(error: unknown, attempt: number): ApplicationFailure | null {
     return ApplicationFailure.nonRetryable(error.message, FAILURE.invalidInput, { attempts: attempt });
   if (!(error instanceof ApiError)) return null;
   if (!error.retryable)
-    return ApplicationFailure.nonRetryable(error.message, FAILURE.apiRefused, { attempts: attempt });
+    return ApplicationFailure.nonRetryable(error.told, FAILURE.apiRefused, { attempts: attempt });
   const backoff = Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10), MAX_WAIT_MS);
   return ApplicationFailure.create({
     message: error.message,

@@ -1,8 +1,8 @@
 /** `holdfast.followTurn` and `holdfast.postInput`: the service's side of a turn. */
 import { faultPoint } from '../src/faults/fault-point.ts';
 import { deliver } from '../src/openai/deliver.ts';
-import { ApiError } from '../src/openai/api-error.ts';
-import { followTurn as follow, isGone } from '../src/openai/turn-follower.ts';
+import { unlessGone } from '../src/openai/gone.ts';
+import { followTurn as follow } from '../src/openai/turn-follower.ts';
 import type {
   FollowInput,
   FollowOutput,
@@ -46,20 +46,19 @@ export async function followTurn(
   });
 }
 
-/** Posts, then reads what that settled. A session that is gone is an answer, not an error. */
+/** Posts, then reads what that settled. A session that is gone is an answer, not an error. Throws ApiError. */
 export async function postInput(
-  deps: ActivityDeps,
-  { context, signal }: Adapted,
+  { api }: ActivityDeps,
+  { context: { log }, signal }: Adapted,
   input: PostInputInput,
 ): Promise<PostInputOutput> {
-  const { session_id } = input;
+  const session = { api, sessionId: input.session_id, signal };
   const posted: PostOutcome[] = [];
-  try {
-    for (const posting of input.postings) {
-      posted.push(await deliver({ api: deps.api, sessionId: session_id, signal, log: context.log }, posting));
-    }
-    const session = await deps.api.getSession(session_id, signal);
-    const required = new Set(owed(session.required_actions).calls.map(callKey));
+  const post = async (): Promise<PostInputOutput> => {
+    for (const posting of input.postings.slice(posted.length))
+      posted.push(await deliver({ ...session, log }, posting));
+    const { required_actions } = await api.getSession(input.session_id, signal);
+    const required = new Set(owed(required_actions).calls.map(callKey));
     const confirmed = posted
       .filter(
         ({ kind, outcome, key }) => kind === 'tool_result' && outcome === 'accepted' && !required.has(key),
@@ -67,9 +66,6 @@ export async function postInput(
       .map(({ key }) => key);
     faultPoint('post.before_return');
     return { posted, confirmed, session_gone: false };
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.kind !== 'not_found') throw error;
-    // Still there: what was not posted is due again, what was is read again by the next follower.
-    return { posted, confirmed: [], session_gone: await isGone(deps.api, session_id, signal) };
-  }
+  };
+  return unlessGone(session, post, () => ({ posted, confirmed: [], session_gone: true }));
 }

@@ -90,11 +90,14 @@ async function create(
   } catch (error) {
     // The service knows more fields than we check: its refusal of the body is a refusal of the input.
     if (error instanceof ApiError && (error.kind === 'invalid' || error.kind === 'not_found')) {
-      const missingAgent = error.kind === 'not_found' && task.agent_id !== undefined;
-      const field = error.param ?? (missingAgent ? 'agent_id' : null);
+      const missing = error.kind === 'not_found';
+      const field = error.param ?? (missing && task.agent_id !== undefined ? 'agent_id' : null);
+      const said = error.detail || error.message;
       throw InvalidInputError.at(
         field === null ? 'input' : `input.${field}`,
-        `the Agents API refused it: ${error.detail || error.message}`,
+        missing
+          ? `found nowhere; check the ids and the model, the project of the key, and OPENAI_BASE_URL (${said})`
+          : `the Agents API refused it: ${said}`,
       );
     }
     throw error;

@@ -59,6 +59,7 @@ function stopReason(state: TaskState, outcome: Outcome): StopReason {
 export function failureOf(record: RunRecord, outcome: Outcome): Error {
   const { stop_reason, error } = record.run;
   const because = error ? `: ${error.code ? `${error.code}: ` : ''}${error.message}` : '';
+  const told = error ? ` (${error.message})` : '';
   switch (stop_reason) {
     case 'task_cancelled':
       return new CancelledFailure(
@@ -73,7 +74,11 @@ export function failureOf(record: RunRecord, outcome: Outcome): Error {
     case 'turn_failed':
       return failure(FAILURE.turnFailed, `the turn failed${because}`, record);
     case 'session_gone':
-      return failure(FAILURE.sessionGone, `session ${record.session_id} is gone${because}`, record);
+      return failure(
+        FAILURE.sessionGone,
+        `session ${record.session_id} is gone: it was deleted, or the key does not see it any more; start a new task${told}`,
+        record,
+      );
     case 'environment_failed':
       return failure(FAILURE.environmentFailed, `the environment failed${because}`, record);
     case 'budget_reached':

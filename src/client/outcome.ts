@@ -18,7 +18,8 @@ const PASSING_CODES: readonly string[] = [
   'server_error',
   'internal_error',
 ];
-const MAX_MESSAGE = 500;
+/** Room for the service's own sentence and for what to do about it. */
+const MAX_MESSAGE = 1000;
 
 /** Memo field in which a cancelled task leaves what became of its calls: a cancelled workflow has no details. */
 const CANCELLED_MEMO = 'holdfast_cancelled';

@@ -32,6 +32,13 @@ const FINAL_CODES = new Set([
   'organization_spend_limit_exceeded',
   'organization_usage_limit_exceeded',
 ]);
+/** What somebody can do where no retry helps. The sentence of a rejected key says it already. */
+const REMEDIES: Partial<Record<ApiErrorKind, string>> = {
+  invalid: 'the same request is never taken: correct what it names, then start a new task',
+  exhausted: 'see to the billing and the limits of the account, then start a new task',
+  not_found: 'check OPENAI_BASE_URL and the project of the key, then start a new task',
+  conflict: 'look at the session, then start a new task',
+};
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
 const MAX_DETAIL = 500;
 const MAX_WORD = 100;
@@ -72,6 +79,12 @@ export class ApiError extends Error {
   /** True when the same request may succeed later. */
   get retryable(): boolean {
     return this.kind === 'unavailable';
+  }
+
+  /** The sentence for whoever finds a task ended by this: what was refused, and what to do. */
+  get told(): string {
+    const remedy = REMEDIES[this.kind];
+    return remedy ? `${this.message}; ${remedy}` : this.message;
   }
 }
 

@@ -58,7 +58,7 @@ async function deliverMessage(
   if (!refusal) return done('accepted');
   // The running turn takes no steering: the message waits for its end (agents-api.md 5.7, 12).
   if (refusal.kind === 'conflict' && !isReusedKey(refusal)) return done('still_required', refusal.message);
-  return done('refused', refusal.message);
+  return done('refused', refusal.told);
 }
 
 async function deliverCancel(context: DeliverContext, key: string): Promise<PostOutcome> {

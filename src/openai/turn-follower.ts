@@ -15,11 +15,10 @@ import { firstTurnAfter, isRoot, isTerminal, sessionEnd } from '../protocol/outc
 import { Progress } from '../protocol/progress.ts';
 import { Settled, Unconfirmed } from '../protocol/unconfirmed.ts';
 import type { Session, SessionEvent, Turn } from '../protocol/wire.ts';
-import type { AgentsApi } from './agents-api.ts';
-import { ApiError } from './api-error.ts';
 import { deliver } from './deliver.ts';
 import { EventFeed } from './event-feed.ts';
 import type { FollowOptions } from './follow-options.ts';
+import { unlessGone } from './gone.ts';
 import { SentMessages } from './sent-messages.ts';
 import { sleep } from './sleep.ts';
 import { readEndedTurn, shownError } from './turn-report.ts';
@@ -33,7 +32,6 @@ const SPACED_READ_MS = 3000;
 /** After a read that settled a posted result. */
 const CONFIRMED_READ_MS = 5000;
 const MAX_PLANNED_BYTES = 512 * 1024;
-const GONE_READ_MS = 2000;
 const FIRST_REREAD_MS = 300;
 const MAX_REREAD_MS = 15_000;
 const GOOD_STREAM_MS = 5000;
@@ -41,30 +39,17 @@ const REOPEN_PAUSES_MS = [0, 100, 250, 500, 1000, 2000, 5000];
 
 /** Runs one follower to its end. Throws ApiError when a request failed in a way that this attempt cannot mend. */
 export async function followTurn(input: FollowInput, options: FollowOptions): Promise<FollowOutput> {
-  for (;;) {
-    const follower = new TurnFollower(input, options);
-    try {
-      return await follower.run();
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.kind !== 'not_found') throw error;
-      if (await isGone(options.api, input.session_id, options.signal)) {
-        return follower.output('session_gone', { error: { code: error.code, message: error.message } });
-      }
-      // It is there: begin anew. What was posted is posted again, the same bytes under the same keys.
-    }
-  }
-}
-
-/** True when a second read, some time after the first, finds no session either: one read decides nothing (I4). */
-export async function isGone(api: AgentsApi, sessionId: string, signal: AbortSignal): Promise<boolean> {
-  await sleep(GONE_READ_MS, signal);
-  try {
-    await api.getSession(sessionId, signal);
-    return false;
-  } catch (error) {
-    if (error instanceof ApiError && error.kind === 'not_found') return true;
-    throw error;
-  }
+  const { api, signal } = options;
+  let follower = new TurnFollower(input, options);
+  return unlessGone(
+    { api, sessionId: input.session_id, signal },
+    () => {
+      // Begun anew, what was posted is posted again: the same bytes under the same keys.
+      follower = new TurnFollower(input, options);
+      return follower.run();
+    },
+    ({ code, message }) => follower.output('session_gone', { error: { code, message } }),
+  );
 }
 
 class TurnFollower {
@@ -140,6 +125,7 @@ class TurnFollower {
     try {
       faultPoint('stream.opened');
       await this.#post(signal);
+      if (this.#isInVain) return this.output('blocked');
       let decision = await this.#read(signal);
       let silentAt = Date.now() + silenceMs;
       const endAt = this.#started + maxMs;
@@ -168,6 +154,11 @@ class TurnFollower {
       signal.removeEventListener('abort', stop);
       feed.close();
     }
+  }
+
+  /** No turn will come of what was posted: there is nothing to wait for. */
+  get #isInVain(): boolean {
+    return this.#posted.some(({ kind, outcome }) => kind === 'message' && outcome === 'refused');
   }
 
   /** Posts what has not been posted yet. A repeat after a reconnect finds nothing left to do. */
