@@ -28,6 +28,7 @@ const MARKS: Record<string, string> = {
 export function currentDetails(state: TaskState): string {
   const turn = state.turns.at(-1);
   const blocks = [`**${STATE_WORDS[state.name] ?? state.name}**`];
+  if (state.outcome?.error) blocks.push(escapeMarkdown(oneLine(state.outcome.error.message, 300)));
   for (const other of state.others)
     blocks.push(`Waiting for ${escapeMarkdown(other.type)} ${other.id ?? ''}`);
   if (turn?.output_text) blocks.push(`> ${escapeMarkdown(oneLine(turn.output_text, 300))}`);

@@ -24,6 +24,8 @@ export class Outbox {
   readonly #messages: InputMessage[] | null;
   /** Keys of what is on its way. */
   readonly #inFlight = new Set<string>();
+  /** The message was on its way, and no refusal has said that it did not get there. */
+  #messageTried = false;
   #cancelKey: string | null = null;
   #cancelTries = 0;
   #cancelAfter = 0;
@@ -66,7 +68,10 @@ export class Outbox {
       if (due.length > 0 && bytes > MAX_BATCH_BYTES) break;
       due.push(posting);
     }
-    for (const posting of due) this.#inFlight.add(keyOf(posting));
+    for (const posting of due) {
+      this.#inFlight.add(keyOf(posting));
+      if (posting.kind === 'message') this.#messageTried = true;
+    }
     return due;
   }
 
@@ -80,13 +85,18 @@ export class Outbox {
     const { state } = this.#context;
     for (const { kind, key, outcome, detail } of outcomes) {
       if (kind === 'cancel') {
+        // A message that may have been taken may begin its turn yet.
+        if (outcome === 'idle' && !this.#messageTried && state.message !== 'posted')
+          this.#context.end({ reason: 'cancelled_idle', error: null });
         this.#cancelTries++;
-        const pause = outcome === 'accepted' ? CANCEL_AGAIN_MS : CANCEL_REFUSED_MS;
+        const pause = outcome === 'unwanted' ? CANCEL_REFUSED_MS : CANCEL_AGAIN_MS;
         this.#cancelAfter = this.#later(pause, 'the cancellation');
       } else if (kind === 'message') {
         if (outcome === 'accepted') state.message = 'posted';
-        if (outcome === 'still_required')
+        if (outcome === 'still_required') {
+          this.#messageTried = false;
           this.#messageAfter = this.#later(backoff(this.#messageFailures++), 'the message');
+        }
         if (outcome === 'refused') {
           this.#context.end({
             reason: 'api_refused',

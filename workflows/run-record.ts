@@ -44,6 +44,7 @@ function stopReason(state: TaskState, outcome: Outcome): StopReason {
       return 'turn_failed';
     }
     case 'cancel_unconfirmed':
+    case 'cancelled_idle':
       return 'task_cancelled';
     case 'session_failed':
     case 'session_gone':
@@ -62,9 +63,7 @@ export function failureOf(record: RunRecord, outcome: Outcome): Error {
   const told = error ? ` (${error.message})` : '';
   switch (stop_reason) {
     case 'task_cancelled':
-      return new CancelledFailure(
-        outcome.reason === 'cancel_unconfirmed' ? 'cancelled; the service did not confirm it' : 'cancelled',
-      );
+      return new CancelledFailure(error ? `cancelled; ${error.message}` : 'cancelled');
     case 'turn_cancelled':
       return failure(
         FAILURE.turnCancelled,

@@ -117,9 +117,12 @@ export class SessionDriver {
     this.#unblock();
     this.#messengers.cancel();
     this.#tools.stop();
-    const bound = sleep(this.#context.opened.settings.cancel_wait_ms, {
-      summary: 'limit for the cancellation',
-    }).then(() => this.#context.end({ reason: 'cancel_unconfirmed', error: null }));
+    const { session_id, settings } = this.#context.opened;
+    const seconds = Math.round(settings.cancel_wait_ms / 1000);
+    const message = `the service did not confirm the cancellation within ${seconds} s: the turn may still be running; look at session ${session_id}`;
+    const bound = sleep(settings.cancel_wait_ms, { summary: 'limit for the cancellation' }).then(() =>
+      this.#context.end({ reason: 'cancel_unconfirmed', error: { code: null, message } }),
+    );
     this.#context.background(bound);
   }
 

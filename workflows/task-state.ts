@@ -10,6 +10,7 @@ export interface Outcome {
   reason:
     | Exclude<FollowReason, 'calls' | 'blocked' | 'handover'>
     | 'cancel_unconfirmed'
+    | 'cancelled_idle'
     | 'api_refused'
     | 'session_busy';
   error: { code: string | null; message: string } | null;
@@ -122,7 +123,7 @@ export class TaskState {
 }
 
 function endName(outcome: Outcome, turn: TurnReport | undefined): StateName {
-  if (outcome.reason === 'cancel_unconfirmed') return 'cancelled';
+  if (outcome.reason === 'cancel_unconfirmed' || outcome.reason === 'cancelled_idle') return 'cancelled';
   if (outcome.reason !== 'ended') return 'failed';
   if (turn?.status === 'completed') return 'completed';
   return turn?.status === 'cancelled' ? 'cancelled' : 'failed';

@@ -38,7 +38,8 @@ export async function taskError(
   const text = oneLine(cause?.message ?? error.message, MAX_MESSAGE);
   if (cause instanceof CancelledFailure) {
     const record = recordIn((await memo())?.[CANCELLED_MEMO]);
-    return new AgentTaskError(taskId, 'Cancelled', 'the task was cancelled', { record, cause });
+    const but = record?.run.error ? `, but ${oneLine(record.run.error.message, MAX_MESSAGE)}` : '';
+    return new AgentTaskError(taskId, 'Cancelled', `the task was cancelled${but}`, { record, cause });
   }
   if (cause instanceof TerminatedFailure) {
     const message = `the task was terminated (${text}); its session may still be working`;

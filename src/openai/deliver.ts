@@ -10,7 +10,7 @@
 import { faultPoint } from '../faults/fault-point.ts';
 import type { PostOutcome, Posting, ResultPosting } from '../protocol/activities.ts';
 import { callKey, owed } from '../protocol/calls.ts';
-import { isTerminal } from '../protocol/outcome.ts';
+import { firstTurnAfter, isTerminal } from '../protocol/outcome.ts';
 import { canonicalJson } from '../protocol/json.ts';
 import type { InputEvent, Item } from '../protocol/wire.ts';
 import type { AgentsApi } from './agents-api.ts';
@@ -30,6 +30,8 @@ export interface DeliverContext {
   sessionId: string;
   signal: AbortSignal;
   log: Log;
+  /** The newest root turn that is not ours, while none of ours is known. */
+  afterTurnId?: string | null;
 }
 
 /** Posts one posting and says what became of it. Throws ApiError when a retry or a person is needed. */
@@ -63,12 +65,23 @@ async function deliverMessage(
 
 async function deliverCancel(context: DeliverContext, key: string): Promise<PostOutcome> {
   const refusal = await post(context, { type: 'agent.session.input.cancel' }, key);
-  return {
-    kind: 'cancel',
-    key,
-    outcome: refusal ? 'unwanted' : 'accepted',
-    ...(refusal ? { detail: refusal.message } : {}),
-  };
+  if (refusal) return { kind: 'cancel', key, outcome: 'unwanted', detail: refusal.message };
+  return { kind: 'cancel', key, outcome: (await isIdle(context)) ? 'idle' : 'accepted' };
+}
+
+/** True when no turn of ours has begun: of a cancellation that had nothing to cancel, no event ever comes. */
+async function isIdle(context: DeliverContext): Promise<boolean> {
+  const { api, sessionId, signal, afterTurnId } = context;
+  if (afterTurnId === undefined) return false;
+  for (const pause of [0, SPACED_READ_MS]) {
+    await sleep(pause, signal);
+    const [session, turns] = await Promise.all([
+      api.getSession(sessionId, signal),
+      api.newestTurns(sessionId, 20, signal),
+    ]);
+    if (session.status !== 'idle' || firstTurnAfter(turns, afterTurnId)) return false;
+  }
+  return true;
 }
 
 async function deliverResult(context: DeliverContext, posting: ResultPosting): Promise<PostOutcome> {

@@ -158,15 +158,19 @@ class TurnFollower {
 
   /** No turn will come of what was posted: there is nothing to wait for. */
   get #isInVain(): boolean {
-    return this.#posted.some(({ kind, outcome }) => kind === 'message' && outcome === 'refused');
+    return this.#posted.some(
+      ({ kind, outcome }) => (kind === 'message' && outcome === 'refused') || outcome === 'idle',
+    );
   }
 
   /** Posts what has not been posted yet. A repeat after a reconnect finds nothing left to do. */
   async #post(signal: AbortSignal): Promise<void> {
     const { api, log } = this.#options;
     for (const posting of this.#input.postings.slice(this.#posted.length)) {
-      const context = { api, log, signal, sessionId: this.#input.session_id };
-      const outcome = await deliver(context, posting);
+      const { session_id: sessionId, after_turn_id: afterTurnId } = this.#input;
+      const context = { api, log, signal, sessionId };
+      const noTurnYet = this.#turnId === null ? { afterTurnId } : {};
+      const outcome = await deliver({ ...context, ...noTurnYet }, posting);
       this.#posted.push(outcome);
       const taken = outcome.outcome === 'accepted' || outcome.outcome === 'unwanted';
       if (!taken) continue;

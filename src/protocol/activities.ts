@@ -81,12 +81,13 @@ export type Posting =
  * - `unwanted`: refused, and two spaced reads show that the call is not required: settled earlier, or dropped.
  * - `still_required`: the service neither took it nor stopped asking; it is to be posted again later.
  * - `refused`: refused for what it is (for example too large); the same bytes must not be sent again.
+ * - `idle`: of a cancellation: two spaced reads show no turn of ours, and no other that runs.
  */
 export interface PostOutcome {
   kind: Posting['kind'];
   /** The call key, or the posting's own key. */
   key: string;
-  outcome: 'accepted' | 'unwanted' | 'still_required' | 'refused';
+  outcome: 'accepted' | 'unwanted' | 'still_required' | 'refused' | 'idle';
   detail?: string;
 }
 
