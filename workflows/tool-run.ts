@@ -32,9 +32,9 @@ export type RunEnd =
   | { kind: 'result'; result: ToolResult; attempts: number }
   /**
    * Nothing was executed: it may be run again. `missing`: the worker does not know the tool. `later`: the service
-   * could not be read, so that nothing can go on anyway.
+   * could not be read, so that nothing can go on anyway; it may have said for how long.
    */
-  | { kind: 'not_started'; why: string; missing?: boolean; later?: boolean }
+  | { kind: 'not_started'; why: string; missing?: boolean; later?: boolean; pauseMs?: number }
   /** Executed at least in part, and nobody knows how it ended. */
   | { kind: 'unknown'; why: string }
   | { kind: 'cancelled' };
@@ -161,7 +161,9 @@ function isNotRegistered(failure: ApplicationFailure): boolean {
 
 function notStarted({ message, details }: ApplicationFailure): RunEnd {
   const [detail] = details ?? [];
-  return { kind: 'not_started', why: message, later: isRecord(detail) && detail['later'] === true };
+  if (!isRecord(detail) || detail['later'] !== true) return { kind: 'not_started', why: message };
+  const pauseMs = Number(detail['retry_after_ms'] ?? 0);
+  return { kind: 'not_started', why: message, later: true, pauseMs };
 }
 
 function missing(name: string): RunEnd {

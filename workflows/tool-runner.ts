@@ -87,7 +87,8 @@ export class ToolRunner {
         calls.save(call, { success: false, error }, Date.now());
         return;
       }
-      await sleep(Math.min(1000 * 2 ** pauses, MAX_PAUSE_MS), { summary: `before ${name} is started again` });
+      const pause = Math.max(end.pauseMs ?? 0, Math.min(1000 * 2 ** pauses, MAX_PAUSE_MS));
+      await sleep(pause, { summary: `before ${name} is started again` });
       call.run_no++;
     }
   }

@@ -32,6 +32,7 @@ import {
   errorClass,
   errorSentence,
   isFinalError,
+  laterOf,
   toolFailed,
   toolNotStarted,
   toolShutdown,
@@ -139,8 +140,7 @@ class ToolRun {
       try {
         raw = await this.#deps.readArguments(this.#call, this.#context.cancellationSignal);
       } catch (error) {
-        const later = error instanceof Error && 'retryable' in error && error.retryable === true;
-        throw toolNotStarted(`the arguments could not be read again (${errorClass(error)})`, later);
+        throw toolNotStarted(`the arguments could not be read again (${errorClass(error)})`, laterOf(error));
       }
     }
     const object = argumentsObject(raw);

@@ -44,9 +44,22 @@ export function isToolFailed(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.type === TOOL_FAILURE.failed;
 }
 
+/** How an error says that a service could not be read; `retry_after_ms`: when to ask again, where it said so. */
+export interface Later {
+  later: true;
+  retry_after_ms?: number;
+}
+
 /** Nothing was executed. `later`: the service could not be read, which is no failure of the tool. */
-export function toolNotStarted(why: string, later = false): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.notStarted, ...(later ? [{ later }] : []));
+export function toolNotStarted(why: string, later: Later | null = null): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(why, TOOL_FAILURE.notStarted, ...(later ? [later] : []));
+}
+
+/** Null for an error that a retry does not mend. */
+export function laterOf(error: unknown): Later | null {
+  if (!(error instanceof Error && 'retryable' in error && error.retryable === true)) return null;
+  const asked = 'retryAfterMs' in error ? error.retryAfterMs : null;
+  return typeof asked === 'number' ? { later: true, retry_after_ms: asked } : { later: true };
 }
 
 /** It was started, and how it ended is not known. */
