@@ -13,6 +13,11 @@ import { ApiError, noAnswer, toApiError } from './api-error.ts';
 const REQUEST_TIMEOUT_MS = 60_000;
 /** Input to a self-hosted environment without executor blocks up to five minutes (agents-api.md 2.3). */
 const MESSAGE_TIMEOUT_MS = 330_000;
+/**
+ * How long an idle connection is kept for the next request, whatever the server promises: behind a router that
+ * has forgotten it, a request on it would hang to its end (scenario 24).
+ */
+const KEEP_ALIVE_MS = 4000;
 const PAGE_LIMIT = 100;
 const MAX_PAGES = 1000;
 const UNEXPECTED = 'unexpected answer';
@@ -51,7 +56,9 @@ export class AgentsApi {
       maxRetries: 0,
       logLevel: 'off',
       // Node's fetch kills a body that is silent for 300 s; silence is judged by our own watchdog (agents-api.md 3.1).
-      fetchOptions: { dispatcher: new Dispatcher({ bodyTimeout: 0, headersTimeout: 0 }) },
+      fetchOptions: {
+        dispatcher: new Dispatcher({ bodyTimeout: 0, headersTimeout: 0, keepAliveMaxTimeout: KEEP_ALIVE_MS }),
+      },
     });
   }
 
