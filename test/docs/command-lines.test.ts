@@ -31,7 +31,13 @@ const readme = readFileSync(path('../../README.md'), 'utf8');
 const blocks = readme.split(/^```/m).filter((_part, index) => index % 2 === 1);
 const printed = blocks
   .filter((block) => block.startsWith('\n'))
-  .flatMap((block) => [...block.matchAll(/^(?:temporal|holdfast) (?:.*\\\n)*.*$/gm)].map(([line]) => line));
+  .flatMap((block) =>
+    [
+      ...block.matchAll(
+        /^(?:temporal|npx holdfast (?!worker|emulator|probe|crash-test)\w+) (?:.*\\\n)*.*$/gm,
+      ),
+    ].map(([line]) => line),
+  );
 const TASK = 'ticket-1042';
 const CALL = 'call_7';
 const CALLED = /I called (find_order and refund_order|refund_order and find_order)\. /;
@@ -49,6 +55,7 @@ describe("the README's command lines", () => {
     const code = compiled();
     const command = `#!/bin/sh\nexec '${process.execPath}' '${join(code, 'src/cli/main.js')}' "$@"\n`;
     writeFileSync(join(folder, 'holdfast'), command, { mode: 0o755 });
+    writeFileSync(join(folder, 'npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
     writeFileSync(join(folder, 'effects'), '');
     // Its ids are those of the README, and not this file's alone.
     const namespace = unique('readme');
@@ -79,7 +86,7 @@ describe("the README's command lines", () => {
 
   /** Types the one line that begins like this. */
   async function type(beginning: string): Promise<Finished> {
-    const [line, ...others] = printed.filter((each) => each.startsWith(beginning));
+    const [line, ...others] = printed.filter((each) => each.replace(/^npx /, '').startsWith(beginning));
     assert.ok(line !== undefined && others.length === 0, `one line begins with ${beginning}`);
     typed.add(line);
     return bash(line);
@@ -180,7 +187,7 @@ describe("the README's command lines", () => {
     assert.match(update.stdout, / map\[action:run_again call_id:call_7 state:recorded /);
     await until('it has run once more', async () => effects() === first + 2 && (await asked()));
 
-    assert.ok(readme.includes(`\`holdfast cancel ${TASK}\``));
+    assert.ok(new RegExp(`\`(npx )?holdfast cancel ${TASK}\``).test(readme));
     assert.equal((await bash(`holdfast cancel ${TASK}`)).code, 0);
     const { code: cancelled } = await bash(`holdfast result ${TASK}`);
     assert.equal(cancelled, 3);
