@@ -10,7 +10,7 @@
  */
 import { faultPoint } from '../faults/fault-point.ts';
 import type { FollowInput, FollowOutput, FollowReason, PostOutcome } from '../protocol/activities.ts';
-import { callKey, owed, type Owed, type PlannedCall } from '../protocol/calls.ts';
+import { callKey, owed, type Owed } from '../protocol/calls.ts';
 import { firstTurnAfter, isRoot, isTerminal, sessionEnd } from '../protocol/outcome.ts';
 import { Progress } from '../protocol/progress.ts';
 import { Settled, Unconfirmed } from '../protocol/unconfirmed.ts';
@@ -19,6 +19,7 @@ import { deliver } from './deliver.ts';
 import { EventFeed } from './event-feed.ts';
 import type { FollowOptions } from './follow-options.ts';
 import { unlessGone } from './gone.ts';
+import { NewCalls } from './new-calls.ts';
 import { SentMessages } from './sent-messages.ts';
 import { sleep } from './sleep.ts';
 import { readEndedTurn, shownError } from './turn-report.ts';
@@ -31,7 +32,6 @@ const GATHER_READ_MS = 200;
 const SPACED_READ_MS = 3000;
 /** After a read that settled a posted result. */
 const CONFIRMED_READ_MS = 5000;
-const MAX_PLANNED_BYTES = 512 * 1024;
 const FIRST_REREAD_MS = 300;
 const MAX_REREAD_MS = 15_000;
 const GOOD_STREAM_MS = 5000;
@@ -57,7 +57,6 @@ class TurnFollower {
   readonly #options: FollowOptions;
   readonly #started = Date.now();
   readonly #progress = new Progress();
-  readonly #known: Set<string>;
   readonly #unconfirmed: Unconfirmed;
   readonly #settled: Settled;
   readonly #messages = new SentMessages();
@@ -65,8 +64,7 @@ class TurnFollower {
   readonly #posted: PostOutcome[] = [];
   readonly #confirmed: string[] = [];
   readonly #requiredAgain: string[] = [];
-  readonly #planned = new Map<string, PlannedCall>();
-  #plannedBytes = 0;
+  readonly #calls: NewCalls;
   #turnId: string | null;
   #turnStatus: string | null = null;
   #sessionStatus: string | null = null;
@@ -85,7 +83,7 @@ class TurnFollower {
     this.#input = input;
     this.#options = options;
     this.#turnId = input.turn_id;
-    this.#known = new Set([...input.known, ...input.settled]);
+    this.#calls = new NewCalls([...input.known, ...input.settled], options.plan);
     this.#settled = new Settled(input.settled, SPACED_READ_MS);
     this.#unconfirmed = new Unconfirmed(input.unconfirmed, SPACED_READ_MS);
     this.#unknown = new UnknownLog(options.log);
@@ -272,25 +270,18 @@ class TurnFollower {
     // This read may have been older than the post: one more, should nothing be heard of the turn.
     if (settled.confirmed.length > 0) this.#lookWithin(CONFIRMED_READ_MS);
     this.#requiredAgain.push(...settled.requiredAgain, ...reopened.requiredAgain);
-    for (const call of due.calls) {
-      const key = callKey(call);
-      if (this.#known.has(key) || this.#planned.has(key)) continue;
-      const planned = this.#options.plan(call);
-      this.#plannedBytes += JSON.stringify(planned).length;
-      // One activity result takes 2 MiB; the next follower finds the rest.
-      if (this.#planned.size > 0 && this.#plannedBytes > MAX_PLANNED_BYTES) break;
-      this.#planned.set(key, planned);
-    }
+    const all = this.#calls.take(due.calls);
 
     if (this.#requiredAgain.length > 0) return this.output('blocked');
-    const asksForUs = this.#planned.size > 0;
+    const asksForUs = this.#calls.list.length > 0;
     const waitsForKnown = session.status === 'requires_action' && due.calls.length + due.others.length > 0;
     const unsure = this.#unconfirmed.size > 0 || reopened.doubtful;
     if (asksForUs || (waitsForKnown && !unsure)) {
       this.#gatherSince ??= Date.now();
       const gathered = Date.now() - this.#gatherSince >= GATHER_MS;
       // `waiting` says that no further call will come before we answer; without a turn only time tells.
-      if (turn?.status === 'waiting' || gathered) return this.output(asksForUs ? 'calls' : 'blocked');
+      if (turn?.status === 'waiting' || gathered)
+        return this.output(asksForUs ? 'calls' : 'blocked', all ? {} : { waiting: false });
       this.#lookWithin(GATHER_READ_MS);
       return null;
     }
@@ -332,7 +323,7 @@ class TurnFollower {
     this.#confirmed.push(...this.#unconfirmed.settleAll());
     this.#others = [];
     // Found in an earlier read: nobody waits for them any more (I5).
-    this.#planned.clear();
+    this.#calls.clear();
     const landed = this.#messages.landedIn(userTexts);
     const newer = this.#messages.size > landed.length ? await api.newestTurns(session_id, 20, signal) : [];
     return this.output('ended', {
@@ -363,7 +354,7 @@ class TurnFollower {
       posted: this.#posted,
       confirmed: this.#confirmed,
       required_again: this.#requiredAgain,
-      calls: [...this.#planned.values()],
+      calls: this.#calls.list,
       waiting: this.#turnStatus === 'waiting' || this.#sessionStatus === 'requires_action',
       others: this.#others,
       turn: null,

@@ -186,6 +186,7 @@ describe('many calls at once', { concurrency: true }, () => {
         sized(call, LIMIT / 4 + (call.name === 'd' ? over : 0));
       const { output } = await follow(bench, { session_id: id }, { plan });
       assert.deepEqual([output.reason, keys(output)], ['calls', calls.slice(0, first)]);
+      assert.equal(output.waiting, first === 4, 'who has not heard of all calls has something to learn');
       const rest = await follow(bench, { session_id: id, known: keys(output) }, { plan });
       const reason = first === 4 ? 'blocked' : 'calls';
       assert.deepEqual([rest.output.reason, keys(rest.output)], [reason, calls.slice(first)]);
