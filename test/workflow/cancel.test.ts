@@ -67,7 +67,8 @@ describe('cancellation is a message to the service', { concurrency: true }, () =
 
   it('while the agent writes: ends with the turn, twice is once', async () => {
     const task = await stack.start([{ say: 'word '.repeat(3000), delta_ms: 20 }]);
-    await until('the stream is open', async () => (await task.status()).session_id !== null);
+    const session_id = await until('the session is open', async () => (await task.status()).session_id);
+    await until('the stream is open', () => stack.counts(session_id).streams_open === 1);
     await Promise.all([task.cancel(), task.cancel()]);
     const note = await cancelled(task);
     assert.equal(stack.counts(note.session_id).cancels, 1);

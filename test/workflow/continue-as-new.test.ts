@@ -82,7 +82,7 @@ describe('continue-as-new (I10)', { concurrency: true }, () => {
     }));
     const task = await stack.start([
       ...steps,
-      { call: { name: 'note', arguments: { text: 'last', hold_ms: 25_000 }, call_id: 'locked' } },
+      { call: { name: 'note', arguments: { text: 'last', hold_until: 'locked' }, call_id: 'locked' } },
       { say: 'ok' },
     ]);
     await until('the last call runs', () =>
@@ -97,6 +97,7 @@ describe('continue-as-new (I10)', { concurrency: true }, () => {
       other.result(),
       (error: unknown) => error instanceof AgentTaskError && error.reason === 'SessionBusy',
     );
+    stack.release('locked');
     assert.equal((await task.result()).output_text, 'ok');
     const lock = stack.client.workflow.getHandle(`holdfast-session:${session_id}`);
     await until('the lock is given up', async () => (await lock.describe()).status.name === 'COMPLETED');
