@@ -9,7 +9,7 @@ import type { AgentTask } from '../../src/client/index.ts';
 import type { FaultSpec, Step } from '../../src/emulator/index.ts';
 import type { FaultPoint } from '../../src/faults/fault-point.ts';
 import type { ResolveCallInput } from '../../src/protocol/task.ts';
-import { lostAfterStart } from '../support/history.ts';
+import { failedTasks, lostAfterStart } from '../support/history.ts';
 import { withStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -127,10 +127,7 @@ describe('two kills in a row', { concurrency: 4 }, () => {
         assert.equal(body?.output, output);
 
         const events = (await stack.handle(task).fetchHistory()).events ?? [];
-        const failures = events.flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
-          failed ? [`${failed.cause} ${failed.failure?.message}`] : [],
-        );
-        assert.deepEqual(failures, [], 'failed workflow tasks');
+        assert.deepEqual(failedTasks(events), [], 'failed workflow tasks');
         const asked = answers.filter((given) => given !== null).length;
         const updates = events.filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes).length;
         assert.equal(updates, asked, 'a person was asked only where nobody can know');

@@ -41,6 +41,19 @@ export function timersOf(events: readonly HistoryEvent[]): { seconds: number; fi
   });
 }
 
+/** The server's number for a workflow task whose decision something new has overtaken. */
+const UNHANDLED_COMMAND = 1;
+
+/**
+ * Why workflow tasks failed, in words. A task that would end, or continue as new, when something new comes in the
+ * same moment is asked once more by the server: that is no fault.
+ */
+export function failedTasks(events: readonly HistoryEvent[]): string[] {
+  return events.flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
+    failed && failed.cause !== UNHANDLED_COMMAND ? [`${failed.cause}: ${failed.failure?.message}`] : [],
+  );
+}
+
 /** Ids of the activities that were given up by a heartbeat timeout after the server had heard `started`. */
 export function lostAfterStart(events: readonly HistoryEvent[]): string[] {
   return events.flatMap((event) => {

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 
 import { AgentTaskError, type AgentTask } from '../../src/client/index.ts';
 import type { CallSpec, PostRecord } from '../../src/emulator/index.ts';
-import { eventType } from '../support/history.ts';
+import { eventType, failedTasks } from '../support/history.ts';
 import { Stack, withStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
@@ -45,7 +45,7 @@ async function assertOnce(
     ['activityTaskCompleted'],
     'completions of the tool',
   );
-  assert.ok(!events.some((event) => event.workflowTaskFailedEventAttributes));
+  assert.deepEqual(failedTasks(events), [], 'failed workflow tasks');
 }
 
 describe('a result on a bad line', { concurrency: true }, () => {
