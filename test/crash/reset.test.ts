@@ -11,11 +11,13 @@ import { withStack, type Stack } from '../support/stack.ts';
 import { temporal } from '../support/temporal-command.ts';
 import { until } from '../support/until.ts';
 
-const pay = (call_id: string, hold_ms = 0) => ({
-  call: { name: 'pay', arguments: { amount: 5, hold_ms }, call_id },
+/** A tool that holds ends at the word `released`: not before the reset, however slow the machine is. */
+const HOLDS = { hold_until: 'released' };
+const pay = (call_id: string, hold = {}) => ({
+  call: { name: 'pay', arguments: { amount: 5, ...hold }, call_id },
 });
-const note = (call_id: string, hold_ms = 0) => ({
-  call: { name: 'note', arguments: { text: call_id, hold_ms }, call_id },
+const note = (call_id: string, hold = {}) => ({
+  call: { name: 'note', arguments: { text: call_id, ...hold }, call_id },
 });
 
 /** Resets a task to where its run, or the run given, made the decision that `isPoint` finds. Gives the old run's id. */
@@ -74,7 +76,7 @@ describe('a workflow reset', { concurrency: 4 }, () => {
   it('to before openSession while a once tool runs: same session, one effect, and it tells its end itself', () =>
     withStack(async (stack) => {
       await stack.worker();
-      const task = await stack.start([pay('first', 4000), { say: '{{pay}}' }]);
+      const task = await stack.start([pay('first', HOLDS), { say: '{{pay}}' }]);
       await effects(stack, 'first');
       await reset(stack, task, schedules('holdfast.openSession'));
       const seen = await until('the new run knows the call', async () => {
@@ -82,6 +84,7 @@ describe('a workflow reset', { concurrency: 4 }, () => {
         return detail?.tool_calls.find(({ state }) => state === 'unknown');
       });
       assert.equal(seen.note, 'it had started before the task was reset');
+      stack.release(HOLDS.hold_until);
       await assertExact(stack, task, { text: '{"paid":5}', results: 1 });
       await effects(stack, 'first');
     }));
@@ -106,9 +109,10 @@ describe('a workflow reset', { concurrency: 4 }, () => {
   it('to before a once tool whose result was posted: the same bytes again, no second effect', () =>
     withStack(async (stack) => {
       await stack.worker();
-      const task = await stack.start([pay('posted'), note('open', 4000), { say: '{{pay}} {{note}}' }]);
+      const task = await stack.start([pay('posted'), note('open', HOLDS), { say: '{{pay}} {{note}}' }]);
       await effects(stack, 'open');
       await reset(stack, task, schedules('pay', 'posted'));
+      stack.release(HOLDS.hold_until);
       const record = await assertExact(stack, task, { text: '{"paid":5} {"noted":"open"}', results: 2 });
       await effects(stack, 'posted');
       assert.equal(stack.counts(record.session_id).results_repeated, 1);
@@ -133,11 +137,12 @@ describe('a workflow reset', { concurrency: 4 }, () => {
   it('twice, the second time to before the first: nothing is executed again', () =>
     withStack(async (stack) => {
       await stack.worker();
-      const task = await stack.start([pay('twice'), note('later', 6000), { say: '{{pay}}' }]);
+      const task = await stack.start([pay('twice'), note('later', HOLDS), { say: '{{pay}}' }]);
       await effects(stack, 'later');
       await reset(stack, task, schedules('pay', 'twice'));
       await effects(stack, 'later', 2);
       await reset(stack, task, schedules('holdfast.openSession'));
+      stack.release(HOLDS.hold_until);
       await assertExact(stack, task, { text: '{"paid":5}', results: 2 });
       await effects(stack, 'twice');
     }));
@@ -171,11 +176,12 @@ describe('a workflow reset', { concurrency: 4 }, () => {
     withStack(async (stack) => {
       await stack.worker({ HOLDFAST_CONTINUE_AFTER_EVENTS: '50' });
       const rounds = Array.from({ length: 6 }, (_, index) => pay(`round-${index}`));
-      const task = await stack.start([...rounds, pay('later', 5000), { say: 'ok' }]);
+      const task = await stack.start([...rounds, pay('later', HOLDS), { say: 'ok' }]);
       const { runId } = await stack.handle(task).describe();
       await effects(stack, 'later');
       assert.notEqual((await stack.handle(task).describe()).runId, runId, 'it has continued as new');
       await reset(stack, task, schedules('holdfast.openSession'), runId);
+      stack.release(HOLDS.hold_until);
       await assertExact(stack, task, { text: 'ok', results: 7 });
       for (const index of rounds.keys()) await effects(stack, `round-${index}`);
       await effects(stack, 'later');
