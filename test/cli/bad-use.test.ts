@@ -12,7 +12,8 @@ import { PLANTED } from '../support/agents.ts';
 import { freePort } from '../support/free-port.ts';
 import { eventType } from '../support/history.ts';
 import { Stack } from '../support/stack.ts';
-import { holdfast } from './command.ts';
+import { until } from '../support/until.ts';
+import { finished, holdfast, launch } from './command.ts';
 
 const BLANK = 'expected text of at most 1000 bytes that is not blank';
 
@@ -119,6 +120,24 @@ describe('a command that is used wrongly', { concurrency: 2 }, () => {
     const { events } = await handle.fetchHistory();
     assert.deepEqual((events ?? []).map(eventType), ['workflowExecutionStarted', 'workflowTaskScheduled']);
     await handle.terminate();
+  });
+
+  it('result: nobody polls, which is told at once, and then it waits', async () => {
+    const [workflowId, taskQueue] = [unique('waits'), unique('nobody')];
+    const handle = await stack.client.workflow.start('agentTask', { workflowId, taskQueue, args: [{}] });
+    const child = launch(['result', workflowId]);
+    let told = '';
+    child.stderr?.on('data', (data: Buffer) => (told += data.toString()));
+    const end = finished(child);
+    try {
+      await until('the warning', () => told.endsWith('\n'));
+    } finally {
+      if (!told) await handle.terminate('no warning came');
+    }
+    const warning = `no worker is polling task queue "${taskQueue}": the task waits for one (holdfast worker --agents FILE)`;
+    assert.deepEqual([told, child.exitCode], [`holdfast: ${warning}\n`, null]);
+    await handle.terminate('enough');
+    assert.equal((await end).code, 1);
   });
 
   it('a key that was typed in the wrong place is not shown', async () => {

@@ -25,7 +25,9 @@ const note = (
 async function save(stack: Stack, name: string, task: AgentTask, runId?: string): Promise<void> {
   const handle = stack.client.workflow.getHandle(task.taskId, runId);
   const json = historyToJSON(await handle.fetchHistory());
-  writeFileSync(join(folder, `${name}.json`), `${json}\n`);
+  // A stack tells where the code lay that was recorded, and replay does not look at it.
+  const kept: unknown = JSON.parse(json, (key, value: unknown) => (key === 'stackTrace' ? undefined : value));
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(kept, null, 2)}\n`);
   process.stdout.write(`${name}\n`);
 }
 

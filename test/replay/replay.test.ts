@@ -42,6 +42,11 @@ describe('replay', () => {
     );
   });
 
+  it('no recording tells where its code lay', () => {
+    for (const file of files)
+      assert.ok(!/stackTrace|file:/.test(readFileSync(new URL(file, folder), 'utf8')), file);
+  });
+
   for (const file of files) {
     it(`${file} replays`, async () => {
       await Worker.runReplayHistory({ workflowBundle: { codePath: await workflowBundle() } }, history(file));

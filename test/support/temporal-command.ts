@@ -17,12 +17,20 @@ export async function temporal(...args: string[]): Promise<string> {
   return stdout;
 }
 
+/** The CLI waits for a task that is stuck for as long as it takes. */
+const PATIENCE_MS = 60_000;
+
 /** The same for a command that may fail. */
 export async function tried(...args: string[]): Promise<Tried> {
   return new Promise((resolve) => {
-    execFile(temporalCli(), [...args, '--address', ADDRESS], (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
+    execFile(
+      temporalCli(),
+      [...args, '--address', ADDRESS],
+      { timeout: PATIENCE_MS },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+      },
+    );
   });
 }
 

@@ -111,7 +111,10 @@ describe('a start that is refused', () => {
       taskQueue: { name: stack.taskQueue },
       input: { payloads: [payload] },
     });
-    await assert.rejects(stack.client.workflow.result(workflowId), (error: unknown) => {
+    const end = stack.client.withDeadline(Date.now() + 30_000, () =>
+      stack.client.workflow.result(workflowId),
+    );
+    await assert.rejects(end, (error: unknown) => {
       assert.ok(isInvalidInput(error));
       assert.match(
         String(error.cause),
