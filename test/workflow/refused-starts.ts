@@ -95,7 +95,7 @@ export const refused: [title: string, args: string[], message: string][] = [
   [
     'a saved agent that is not there',
     json({ agent_id: 'agent_nowhere', input: 'x' }),
-    'input.agent_id: the Agents API refused it: No managed agent resource found: agent_nowhere',
+    'input.agent_id: found nowhere; check the ids and the model, the project of the key, and OPENAI_BASE_URL (No managed agent resource found: agent_nowhere)',
   ],
   [
     'a session that is not there',
