@@ -50,7 +50,9 @@ const UNHANDLED_COMMAND = 1;
  */
 export function failedTasks(events: readonly HistoryEvent[]): string[] {
   return events.flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
-    failed && failed.cause !== UNHANDLED_COMMAND ? [`${failed.cause}: ${failed.failure?.message}`] : [],
+    failed && Number(failed.cause) !== UNHANDLED_COMMAND
+      ? [`${failed.cause}: ${failed.failure?.message}`]
+      : [],
   );
 }
 

@@ -114,8 +114,8 @@ describe('a stream', { concurrency: true }, () => {
   for (const [where, cut, which] of cuts) {
     it(`scenario 26: that ends ${where} ends nothing`, async () => {
       const session_id = await stack.readySession();
-      const after = which === 'first' ? 0 : 1;
-      const [fault] = stack.emulator.addFaults({ kind: 'cut_stream', session_id, after, ...cut });
+      const spared = which === 'first' ? 0 : 1;
+      const [fault] = stack.emulator.addFaults({ kind: 'cut_stream', session_id, after: spared, ...cut });
       const call_id = `cut ${where}`;
       const task = await begin(stack, session_id, [
         { wait_for: 'message' },
