@@ -30,7 +30,7 @@ function testFiles(path: string): string[] {
 function readArguments(args: string[]): { files: string[]; nodeOptions: string[] } {
   const paths: string[] = [];
   const passed: string[] = [];
-  let concurrency = '2';
+  let concurrency = '3';
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? '';
     if (arg === '--concurrency') concurrency = args[++i] ?? '';

@@ -58,7 +58,7 @@ async function assertExact(
   await until('no stream is left', () => stack.emulator.counters().totals.streams_open === 0);
 }
 
-describe('a worker that was silent and goes on', { concurrency: 5 }, () => {
+describe('a worker that was silent and goes on', { concurrency: 4 }, () => {
   it('scenario 8: a follower frozen while another takes over: the call runs once, the first posts nothing', () =>
     withStack(async (stack) => {
       const first = await stack.worker();

@@ -69,7 +69,7 @@ async function answer(stack: Stack, task: AgentTask, { action, output }: Answer)
     });
 }
 
-describe('two kills in a row', { concurrency: 4 }, () => {
+describe('two kills in a row', { concurrency: 3 }, () => {
   for (const { tool, kills, effects, answers = [], attached = false, faults = [] } of ROWS) {
     it(`${kills.join(', then ')} (${tool}${attached ? ', attached' : ''})`, () =>
       withStack(async (stack) => {

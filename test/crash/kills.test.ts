@@ -32,7 +32,7 @@ function crash(name: string, test: (stack: Stack) => Promise<void>): void {
   it(name, () => withStack(test));
 }
 
-describe('a killed worker', { concurrency: 4 }, () => {
+describe('a killed worker', { concurrency: 3 }, () => {
   crash('right after the session was created, before that was recorded: one session (I1)', async (stack) => {
     const record = await crashAt(stack, 'session.created', [{ say: 'Hello.' }]);
     assert.equal(record.output_text, 'Hello.');

@@ -10,7 +10,7 @@ import { cells, SHAPES } from './cells.ts';
 /** Both tools, side by side and one after the other: the shape in which most can go wrong. */
 const SHAPE = 'parallel-once';
 
-describe('a worker killed at', { concurrency: 6 }, () => {
+describe('a worker killed at', { concurrency: 4 }, () => {
   before(() => workflowBundle(true));
 
   for (const cell of cells([], [SHAPE]).filter(({ hit }) => hit === 1)) {

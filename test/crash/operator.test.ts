@@ -60,7 +60,7 @@ async function answerUnknown(stack: Stack, task: AgentTask): Promise<void> {
   await task.resolveCall({ call_id: CALL, action: 'result', output: { paid: 5 } });
 }
 
-describe('an operator', { concurrency: 4 }, () => {
+describe('an operator', { concurrency: 3 }, () => {
   it('pauses and unpauses a running once tool: nobody is asked', () =>
     withStack(async (stack) => {
       await stack.worker();

@@ -72,7 +72,7 @@ async function assertExact(
   return record;
 }
 
-describe('a workflow reset', { concurrency: 4 }, () => {
+describe('a workflow reset', { concurrency: 3 }, () => {
   it('to before openSession while a once tool runs: same session, one effect, and it tells its end itself', () =>
     withStack(async (stack) => {
       await stack.worker();
