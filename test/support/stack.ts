@@ -198,34 +198,34 @@ export class Stack {
   /** A session that no task made, with the tool `note`; its first turn plays these steps. Gives its id. */
   async session(steps: Step[]): Promise<string> {
     const note = { type: 'function', name: 'note', description: 'd', parameters: { type: 'object' } };
-    const answer = await this.#post('/agents/sessions', {
+    const { id } = (await this.api('POST', '/agents/sessions', {
       environment: { type: 'none' },
       agent: { model: 'm', tools: [note] },
       input: `script: ${JSON.stringify(steps)}`,
-    });
-    return ((await answer.json()) as { id: string }).id;
+    })) as { id: string };
+    return id;
   }
 
-  /** Somebody else than the task sends a message to its session. */
-  async say(sessionId: string, text: string): Promise<void> {
+  /** Somebody else than the task sends a message to its session: a turn that waits for one goes on. */
+  async say(sessionId: string, text = 'Go on.'): Promise<void> {
     const content = [{ type: 'input_text', text }];
     const input = [{ type: 'message', role: 'user', content }];
     const events = [{ type: 'agent.session.input.message', input }];
-    const { status } = await this.#post(`/agents/sessions/${sessionId}/events`, { events });
+    const { status } = await this.#request('POST', `/agents/sessions/${sessionId}/events`, { events });
     if (status !== 202) throw new Error(`the message was refused: HTTP ${status}`);
   }
 
-  async #post(path: string, body: unknown): Promise<Response> {
+  async #request(method: string, path: string, body?: unknown): Promise<Response> {
     return fetch(`${this.emulator.url}${path}`, {
-      method: 'POST',
+      method,
       headers: { ...HEADERS, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   }
 
   /** What the service answers to a read, for example of `/agents/sessions/ID`. */
   async read<T>(path: string): Promise<T> {
-    const answer = await fetch(`${this.emulator.url}${path}`, { headers: HEADERS });
+    const answer = await this.#request('GET', path);
     return (await answer.json()) as T;
   }
 
@@ -258,11 +258,7 @@ export class Stack {
 
   /** Asks the API past all workers, as anybody with a key could. Throws for a refusal. */
   async api(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await fetch(this.emulator.url + path, {
-      method,
-      headers: { ...HEADERS, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+    const answer = await this.#request(method, path, body);
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text === '' ? null : JSON.parse(text);
@@ -277,13 +273,6 @@ export class Stack {
       return status === 'idle';
     });
     return id;
-  }
-
-  /** Sends a user's message past all workers: a turn that waits for one goes on. */
-  async steer(sessionId: string): Promise<void> {
-    const input = [{ role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] }];
-    const events = [{ type: 'agent.session.input.message', input }];
-    await this.api('POST', `/agents/sessions/${sessionId}/events`, { events });
   }
 
   /** Cancels a session's turn past all workers. */

@@ -135,7 +135,7 @@ describe('a refusal that no retry changes', { concurrency: true }, () => {
       { ...gone, match: { method: 'GET', path }, body: body(404, 'not_found_error') },
       { ...gone, match: { method: 'GET', path: `${path}/*` }, body: body(404, 'not_found_error') },
     );
-    await stack.steer(session_id);
+    await stack.say(session_id);
     const error = await failureOf(stack, task, worker);
     assert.ok(faults.some((fault) => stack.struck(fault) > 1));
     assert.equal(error.reason, 'SessionGone');

@@ -64,7 +64,7 @@ describe('while no worker is there (scenarios 27, 28)', { concurrency: true }, (
     await until('nobody listens', () => stack.emulator.counters().totals.streams_open === 0);
     for (const name of names) {
       const { session_id } = tasks[name];
-      await (name === 'cancelled' ? stack.cancelTurn(session_id) : stack.steer(session_id));
+      await (name === 'cancelled' ? stack.cancelTurn(session_id) : stack.say(session_id));
     }
     await until('the turns have ended', async () => {
       const ended = ['completed', 'failed', 'cancelled'] as const;
@@ -142,7 +142,7 @@ describe('while no worker is there (scenarios 27, 28)', { concurrency: true }, (
   it('a call came into the history that is not due: left alone', async () => {
     const { task, session_id } = tasks.not_due;
     await until('it is followed', () => stack.counts(session_id).streams_open === 1);
-    await stack.steer(session_id);
+    await stack.say(session_id);
     const record = await task.result();
     assert.equal(record.output_text, 'Without it.');
     assert.equal(record.tool_calls_total, 0);

@@ -49,7 +49,7 @@ describe('a cancellation', { concurrency: true }, () => {
     await until('the turn runs', async () => (await stack.turnStatus(session_id)) === 'in_progress');
     await task.cancel();
     await until('it was tried', () => stack.struck(fault) > 0);
-    await stack.steer(session_id);
+    await stack.say(session_id);
     const record = await task.result();
     assert.deepEqual([record.run.status, record.output_text], ['completed', 'won']);
     assert.equal(await stack.turnStatus(session_id), 'completed');

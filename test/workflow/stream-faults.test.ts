@@ -32,13 +32,6 @@ async function begin(stack: Stack, session_id: string, steps: Step[]): Promise<A
   return stack.tasks.start({ session_id, agent: 'tester', input });
 }
 
-/** Lets a turn go on that waits for a message. */
-async function goOn(stack: Stack, session_id: string): Promise<void> {
-  const content = [{ type: 'input_text', text: 'Go on.' }];
-  const message = { type: 'agent.session.input.message', input: [{ role: 'user', content }] };
-  await stack.api('POST', `/agents/sessions/${session_id}/events`, { events: [message] });
-}
-
 describe('a stream', { concurrency: true }, () => {
   let stack: Stack;
   let wire: Wire;
@@ -72,7 +65,7 @@ describe('a stream', { concurrency: true }, () => {
     const [silent] = stack.emulator.addFaults({ kind: 'silent_stream', session_id });
     const task = await begin(stack, session_id, [{ wait_for: 'message' }, { say: 'said' }]);
     await listening(wire, session_id, 1);
-    await goOn(stack, session_id);
+    await stack.say(session_id);
     const delay = await delayOf(task, session_id, 'said', 2);
     assert.equal(stack.struck(silent), 1);
     assert.ok(delay < LIMIT_MS, `${delay} ms`);
@@ -89,7 +82,7 @@ describe('a stream', { concurrency: true }, () => {
         await listening(between, session_id, 1);
         between.die();
         const died = Date.now();
-        await goOn(own, session_id);
+        await own.say(session_id);
         assert.equal((await task.result()).output_text, 'said');
         const delay = Date.now() - died;
         assert.ok(delay > SILENCE_MS - 1000, `it noticed nothing: ${delay} ms`);
@@ -124,10 +117,10 @@ describe('a stream', { concurrency: true }, () => {
         { say: TEXT, delta_ms: 10 },
       ]);
       await listening(wire, session_id, cut.after_events === 0 ? 2 : 1);
-      await goOn(stack, session_id);
+      await stack.say(session_id);
       await until('the result is taken', () => stack.counts(session_id).results_accepted === 1);
       await listening(wire, session_id, which === 'first' ? 3 : 2);
-      await goOn(stack, session_id);
+      await stack.say(session_id);
       await delayOf(task, session_id, TEXT, 3);
       const times = cut.times ?? 1;
       assert.equal(stack.struck(fault), times, 'the fault struck');
